@@ -1,0 +1,23 @@
+//! A chess-network engine with no machine-learning framework under it.
+//!
+//! The map of the house. A position travels down this list, one room after another; a room may use
+//! the rooms above it, never one below:
+//!
+//! - [`chess`]: the rules as an engine needs them, over cozy-chess: FEN, game history, notation.
+//! - [`encoding`]: a position as input planes and a move as a policy index.
+//! - [`network`]: what a network is: its architecture as data, its weights, its reference forward pass.
+//! - [`backend`]: what runs a network fast: the [`backend::Backend`] trait and its implementations.
+//! - [`evaluator`]: games in, priors over the legal moves and a value out.
+//! - [`search`]: how a move is chosen: the [`search::Player`] trait and its implementations.
+//! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
+//!
+//! A newcomer reads this page, then `search/policy.rs`.
+#![deny(missing_docs)]
+
+pub mod backend;
+pub mod chess;
+pub mod encoding;
+pub mod evaluator;
+pub mod network;
+pub mod search;
+pub mod uci;

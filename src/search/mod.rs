@@ -1,0 +1,5 @@
+//! How a move is chosen; everything that plays stands behind the [`Player`] trait.
+
+mod player;
+
+pub use player::{Choice, Clock, Limits, Line, PlayError, Player, Report, Score, Settings};

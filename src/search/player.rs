@@ -1,0 +1,130 @@
+//! The contract between whatever chooses moves and whatever asks for them.
+
+use crate::chess::{Game, Move};
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Something that chooses a move: a policy network, a tree search, a minimax.
+pub trait Player: Send {
+    /// A short name for people: what plays, on what.
+    fn name(&self) -> String;
+
+    /// Takes over settings that can change between two moves without loading anything.
+    fn configure(&mut self, settings: &Settings);
+
+    /// Forgets what was learned from the game before. Players without memory need not say anything.
+    fn new_game(&mut self) {}
+
+    /// Chooses a move for the side to move.
+    ///
+    /// Returns as soon as it has a good answer, the limits are reached, or `stop` is set, whichever is
+    /// first: at most one network batch after `stop`. `report` is called at least once, the last
+    /// time with the report that the choice rests on. A finished game gives [`Choice::best`] `None`.
+    fn choose(
+        &mut self,
+        game: &Game,
+        limits: &Limits,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(&Report),
+    ) -> Result<Choice, PlayError>;
+}
+
+/// What may be changed between two moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How many plies to look ahead for mates and stalemates against a bare king, 0 to 3.
+    pub finish_plies: u8,
+    /// 0 plays the best move; above, moves are drawn in proportion to `probability^(1/temperature)`.
+    pub temperature: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { finish_plies: 1, temperature: 0.0 }
+    }
+}
+
+/// How long to think, as the UCI `go` command states it. Nothing set means: as the player likes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Plies.
+    pub depth: Option<u32>,
+    /// Positions evaluated.
+    pub nodes: Option<u64>,
+    /// Exactly this much time.
+    pub move_time: Option<Duration>,
+    /// The mover's clock.
+    pub clock: Option<Clock>,
+    /// Look for a mate in this many moves.
+    pub mate: Option<u32>,
+    /// Consider only these moves; empty means all.
+    pub search_moves: Vec<Move>,
+}
+
+/// The clock of the side to move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left.
+    pub left: Duration,
+    /// Added after each move.
+    pub increment: Duration,
+    /// Moves until more time is added; `None` for the rest of the game.
+    pub moves_to_go: Option<u32>,
+}
+
+/// Progress of a choice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Plies searched.
+    pub depth: u32,
+    /// Positions evaluated.
+    pub nodes: u64,
+    /// Value of the position for the side to move, in [-1, 1].
+    pub value: f64,
+    /// The candidate moves, best first; every legal move for players that rank them all.
+    pub lines: Vec<Line>,
+    /// A remark in words, for people.
+    pub remark: Option<String>,
+}
+
+/// One candidate move and what is expected after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The moves, the candidate first; all legal.
+    pub moves: Vec<Move>,
+    /// Score for the side to move.
+    pub score: Score,
+    /// Share of the player's belief (network probability, visits) in this move, 0 to 1.
+    pub probability: Option<f64>,
+}
+
+/// A score as chess programs show it, from the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score {
+    /// Hundredths of a pawn.
+    Centipawns(i32),
+    /// Mate in this many moves; negative when the mover is mated, 0 when mated already.
+    Mate(i32),
+}
+
+/// The move chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The move to play; `None` only when there is no legal move.
+    pub best: Option<Move>,
+    /// The reply to think about while the opponent thinks, legal after `best`.
+    pub ponder: Option<Move>,
+}
+
+/// Why no move could be chosen, in words for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayError(pub String);
+
+impl fmt::Display for PlayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PlayError {}
