@@ -56,7 +56,7 @@ SETTINGS = [
     ),
     Setting("finish 3", chess.engine.Limit(time=0.05), {"Threads": 1, "FinishPlies": 3}),
     Setting("finish 0", chess.engine.Limit(depth=1), {"Threads": 2, "FinishPlies": 0}),
-    Setting("temperature", CLOCK, {"Temperature": 1}),
+    Setting("temperature", CLOCK, {"Temperature": "0.5"}),
     Setting("multipv", chess.engine.Limit(nodes=1), {"Threads": 1}, lines=4),
     Setting("ponder", CLOCK, ponder=True),
 ]
