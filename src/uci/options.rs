@@ -72,12 +72,12 @@ pub enum BackendKind {
 }
 
 /// Values that have names.
-trait Choice: Copy + 'static {
+trait Named: Copy + 'static {
     const ALL: &'static [Self];
     fn name(self) -> &'static str;
 }
 
-impl Choice for PlayerKind {
+impl Named for PlayerKind {
     const ALL: &'static [Self] = &[Self::Policy];
 
     fn name(self) -> &'static str {
@@ -87,7 +87,7 @@ impl Choice for PlayerKind {
     }
 }
 
-impl Choice for BackendKind {
+impl Named for BackendKind {
     const ALL: &'static [Self] = &[Self::Auto, Self::Cpu];
 
     fn name(self) -> &'static str {
@@ -110,13 +110,13 @@ enum Field<'a> {
         pick: Box<dyn FnOnce(usize) + 'a>,
     },
     /// The second text stands for the empty string, which UCI cannot show.
-    Text(&'a mut String, &'static str),
+    Path(&'a mut String, &'static str),
 }
 
-fn combo<T: Choice>(value: &mut T) -> Field<'_> {
+fn combo<T: Named>(value: &mut T) -> Field<'_> {
     Field::Combo {
         value: value.name(),
-        names: T::ALL.iter().map(|choice| choice.name()).collect(),
+        names: T::ALL.iter().map(|value| value.name()).collect(),
         pick: Box::new(|index| *value = T::ALL[index]),
     }
 }
@@ -142,7 +142,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "WeightsFile",
-        field: |o| Field::Text(&mut o.weights_file, "<default>"),
+        field: |o| Field::Path(&mut o.weights_file, "<default>"),
         flag: Some("weights"),
         loads: true,
         help: "The network, a safetensors file. Left empty: the one built into the program.",
@@ -206,7 +206,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "SyzygyPath",
-        field: |o| Field::Text(&mut o.syzygy_path, "<empty>"),
+        field: |o| Field::Path(&mut o.syzygy_path, "<empty>"),
         flag: None,
         loads: false,
         help: "Folder of endgame tables. Without effect: accepted for programs that always set it.",
@@ -292,7 +292,7 @@ impl Options {
             let range = match &field {
                 Field::Spin(_, range) => format!(" min {} max {}", range.start(), range.end()),
                 Field::Combo { names, .. } => names.iter().map(|n| format!(" var {n}")).collect(),
-                Field::Check(_) | Field::Real(..) | Field::Text(..) => String::new(),
+                Field::Check(_) | Field::Real(..) | Field::Path(..) => String::new(),
             };
             let (name, kind, default) = (row.name, field.kind(), field.value());
             format!("option name {name} type {kind} default {default}{range}")
@@ -315,7 +315,7 @@ impl Field<'_> {
         match self {
             Self::Check(_) => "check",
             Self::Spin(..) => "spin",
-            Self::Real(..) | Self::Text(..) => "string",
+            Self::Real(..) | Self::Path(..) => "string",
             Self::Combo { .. } => "combo",
         }
     }
@@ -327,8 +327,8 @@ impl Field<'_> {
             Self::Spin(value, _) => value.to_string(),
             Self::Real(value, _) => value.to_string(),
             Self::Combo { value, .. } => (*value).into(),
-            Self::Text(value, empty) if value.is_empty() => (*empty).into(),
-            Self::Text(value, _) => value.to_string(),
+            Self::Path(value, empty) if value.is_empty() => (*empty).into(),
+            Self::Path(value, _) => value.to_string(),
         }
     }
 
@@ -341,7 +341,7 @@ impl Field<'_> {
             }
             Self::Real(_, range) => format!("a number from {} to {}", range.start(), range.end()),
             Self::Combo { names, .. } => names.join(" or "),
-            Self::Text(..) => "a text".into(),
+            Self::Path(..) => "a path".into(),
         }
     }
 
@@ -359,7 +359,7 @@ impl Field<'_> {
                 .position(|name| name.eq_ignore_ascii_case(text))
                 .map(pick)
                 .is_some(),
-            Self::Text(to, empty) => {
+            Self::Path(to, empty) => {
                 let empty = [empty, "<empty>"].contains(&text);
                 *to = if empty { String::new() } else { text.into() };
                 true

@@ -254,10 +254,7 @@ impl<W: Write> Session<W> {
         }
         for text in moves {
             if let Err(error) = self.game.play_uci(text) {
-                return self.remark(&format!(
-                    "position kept as before {}: {error}",
-                    command::shorten(text)
-                ));
+                return self.remark(&format!("{error}; the position before it is kept"));
             }
         }
         Ok(())
@@ -428,7 +425,7 @@ impl<W: Write> Session<W> {
             }
             // Random moves would pass for play. The null move ends the game where all can see it.
             Outcome::NoPlayer => return self.answer(Choice::default()),
-            Outcome::Chosen(_) => "the player chose no legal move, which is a bug".into(),
+            Outcome::Chosen(_) => "the player chose no allowed move, which is a bug".into(),
             Outcome::Failed(reason) => reason,
         };
         // The player was well when the game began: one bad moment need not lose it.
