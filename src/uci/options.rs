@@ -109,7 +109,8 @@ enum Field<'a> {
         names: Vec<&'static str>,
         pick: Box<dyn FnOnce(usize) + 'a>,
     },
-    /// The second text stands for the empty string, which UCI cannot show.
+    /// The second text stands for the empty string, which UCI cannot show. It must hold no word of
+    /// the `option` line (`default`, `name`): python-chess would stumble.
     Path(&'a mut String, &'static str),
 }
 
@@ -142,7 +143,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "WeightsFile",
-        field: |o| Field::Path(&mut o.weights_file, "<default>"),
+        field: |o| Field::Path(&mut o.weights_file, "<built-in>"),
         flag: Some("weights"),
         loads: true,
         help: "The network, a safetensors file. Left empty: the one built into the program.",

@@ -103,7 +103,7 @@ fn says_what_was_found_and_expected() {
 
 #[test]
 fn the_empty_text_has_names() {
-    for empty in ["", "<default>", "<empty>"] {
+    for empty in ["", "<built-in>", "<empty>"] {
         let mut options = Options {
             weights_file: "a".into(),
             ..Options::default()
@@ -157,7 +157,7 @@ fn lists_as_uci_wants() {
     let lines: Vec<_> = Options::listing().collect();
     for line in [
         "option name Player type combo default policy var policy",
-        "option name WeightsFile type string default <default>",
+        "option name WeightsFile type string default <built-in>",
         "option name Backend type combo default auto var auto var cpu",
         "option name Threads type spin default 1 min 1 max 64",
         "option name Temperature type string default 0",
