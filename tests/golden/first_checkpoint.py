@@ -58,14 +58,16 @@ def sample(games: str, count: int, seed: int) -> list[str]:
 def answers(net: Network, dtype: torch.dtype, fens: list[str]) -> list[dict]:
     """What PyTorch says, in the form of `predict`, with a softmax over the legal moves in f64."""
     net = net.to(dtype)
+    boards = [chess.Board(fen) for fen in fens]
+    planes = torch.from_numpy(np.stack([canonical19.planes(board) for board in boards])).to(dtype)
+    outputs = [net(batch) for batch in planes.split(50)]
+    logits, values = (torch.cat(parts).double().numpy() for parts in zip(*outputs))
     result = []
-    for fen in fens:
-        board = chess.Board(fen)
-        logits, value = net(torch.from_numpy(canonical19.planes(board))[None].to(dtype))
+    for board, row, value in zip(boards, logits, values):
         moves, indices = zip(*canonical19.legal_indices(board))
-        legal = logits[0, list(indices)].double().numpy()
+        legal = row[list(indices)]
         weight = np.exp(legal - legal.max())
-        result.append({"value": value.item(), "moves": dict(zip(moves, weight / weight.sum()))})
+        result.append({"value": value, "moves": dict(zip(moves, weight / weight.sum()))})
     return result
 
 
@@ -101,6 +103,7 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-2, help="1e-5 suits f32 weights")
     arguments = parser.parse_args()
 
+    torch.set_num_threads(1)  # on a busy machine more threads wait for one another
     fens = sample(arguments.games, arguments.positions, arguments.seed)
     net = network(arguments.checkpoint)
     double = answers(net, torch.float64, fens)
