@@ -176,14 +176,14 @@ def differences(
     wrong = []
     for (fen, value, moves), legal_indices, row, expected_value in zip(rows, indices, logits, values):
         if far(float(value), expected_value):
-            wrong.append(f"{fen}: value {value}, expected {expected_value!r}")
+            wrong.append(f"{fen}: value {value}, expected {float(expected_value)!r}")
         pairs = [pair.split(":") for pair in moves.split()]
         if [int(index) for index, _ in pairs] != legal_indices:
             wrong.append(f"{fen}: not the legal indices {legal_indices}")
             continue
         for index, logit in pairs:
             if far(float(logit), row[int(index)]):
-                wrong.append(f"{fen}: logit {index} is {logit}, expected {row[int(index)]!r}")
+                wrong.append(f"{fen}: logit {index} is {logit}, expected {float(row[int(index)])!r}")
     return wrong
 
 
