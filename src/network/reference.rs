@@ -3,7 +3,7 @@
 //! This is the oracle: every fast backend is tested equal to it, and it is tested equal to PyTorch.
 
 use super::weights::{Block, Convolution, Linear, Network, Real, SqueezeExcite};
-use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate};
+use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate, s};
 
 /// Evaluates one position: planes `[planes, 8, 8]` to all logits `[policy size]` and the value in [-1, 1].
 ///
@@ -38,24 +38,20 @@ fn residual<T: Real>(input: Array3<T>, block: &Block<T>) -> Array3<T> {
     relu(input + change)
 }
 
-/// `y[o, r, f] = bias[o] + sum over i, dr, df of weight[o, i, dr, df] * x[i, r + dr - pad, f + df - pad]`,
-/// squares off the board counting as zero.
+/// `y[o] = bias[o] + sum over i, dr, df of weight[o, i, dr, df] * x[i] shifted by (dr, df)`, with a border
+/// of zeros around the board. `[in, 8, 8]` to `[out, 8, 8]`.
 fn convolve<T: Real>(input: ArrayView3<'_, T>, conv: &Convolution<T>) -> Array3<T> {
     let (outputs, inputs, kernel, _) = conv.weight.dim();
-    assert_eq!(input.dim(), (inputs, 8, 8));
-    let pad = kernel / 2;
+    let border = kernel / 2;
+    let mut bordered = Array3::zeros((inputs, 8 + 2 * border, 8 + 2 * border));
+    bordered.slice_mut(s![.., border..border + 8, border..border + 8]).assign(&input);
+
     let mut output = Array3::zeros((outputs, 8, 8));
-    for ((o, rank, file), y) in output.indexed_iter_mut() {
-        let mut sum = conv.bias[o];
-        for i in 0..inputs {
-            for dr in pad.saturating_sub(rank)..kernel.min(8 + pad - rank) {
-                for df in pad.saturating_sub(file)..kernel.min(8 + pad - file) {
-                    let x = input[[i, rank + dr - pad, file + df - pad]];
-                    sum += conv.weight[[o, i, dr, df]] * x;
-                }
-            }
+    for (o, mut board) in output.outer_iter_mut().enumerate() {
+        board.fill(conv.bias[o]);
+        for ((i, dr, df), &weight) in conv.weight.index_axis(Axis(0), o).indexed_iter() {
+            board.scaled_add(weight, &bordered.slice(s![i, dr..dr + 8, df..df + 8]));
         }
-        *y = sum;
     }
     output
 }

@@ -2,7 +2,7 @@
 
 use super::float16;
 use super::spec::{Spec, SpecError};
-use ndarray::{Array1, Array2, Array4, NdFloat, ShapeBuilder};
+use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -326,11 +326,8 @@ impl Layers<'_> {
     }
 }
 
-fn array<T, S: ShapeBuilder>(shape: S, numbers: Vec<T>) -> ndarray::Array<T, S::Dim>
-where
-    S: Into<ndarray::StrideShape<S::Dim>>,
-{
-    ndarray::Array::from_shape_vec(shape, numbers).expect("the file's shape fits its data")
+fn array<T, D: Dimension>(shape: impl IntoDimension<Dim = D>, numbers: Vec<T>) -> Array<T, D> {
+    Array::from_shape_vec(shape.into_dimension(), numbers).expect("the file's shape fits its data")
 }
 
 fn numbers<T: Real>(view: &TensorView<'_>) -> Vec<T> {

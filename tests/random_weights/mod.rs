@@ -1,0 +1,73 @@
+//! Networks with random weights from a formula: the twin of `tests/golden/random_weights.py`, so that
+//! golden outputs need no weights beside them.
+
+use fianchetto::network::Spec;
+use safetensors::tensor::{Dtype, TensorView, serialize};
+
+/// The tensors of an architecture: name, shape, values.
+pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
+    spec.tensors()
+        .map(|(name, shape)| {
+            let values = values(&name, &shape, seed);
+            (name, shape, values)
+        })
+        .collect()
+}
+
+/// A weights file, stored as F32.
+pub fn file(spec: &Spec, seed: u64) -> Vec<u8> {
+    let tensors: Vec<_> = tensors(spec, seed)
+        .into_iter()
+        .map(|(name, shape, values)| {
+            (name, Dtype::F32, shape, values.into_iter().flat_map(f32::to_le_bytes).collect())
+        })
+        .collect();
+    safetensors_file(spec, &tensors)
+}
+
+/// A weights file with the given tensors: name, type, shape, little-endian values.
+pub fn safetensors_file(spec: &Spec, tensors: &[(String, Dtype, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
+    let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
+        (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap())
+    });
+    serialize(views, Some(spec.to_metadata().into_iter().collect())).unwrap()
+}
+
+fn values(name: &str, shape: &[usize], seed: u64) -> Vec<f32> {
+    let (low, high) = range(name, shape);
+    let start = fnv1a(name) ^ seed;
+    (0..shape.iter().product::<usize>() as u64)
+        .map(|i| {
+            let bits = split_mix(start.wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            let unit = (bits >> 40) as f64 / f64::from(1 << 24);
+            (low + (high - low) * unit) as f32
+        })
+        .collect()
+}
+
+fn range(name: &str, shape: &[usize]) -> (f64, f64) {
+    match shape {
+        [_] if name.ends_with("running_var") => (0.5, 2.0),
+        [_] if name.ends_with("running_mean") => (-0.5, 0.5),
+        [_] if name.ends_with("weight") => (0.5, 1.5),
+        [_] if name == "gate.bias" => (-2.3, -1.7),
+        [_] => (-0.3, 0.3),
+        _ => {
+            let fan_in: usize = shape[1..].iter().product();
+            let limit = (3.0 / fan_in as f64).sqrt();
+            (-limit, limit)
+        }
+    }
+}
+
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn split_mix(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
