@@ -1,0 +1,6 @@
+//! The UCI sessions of `tests/data/uci_sessions.txt`, and some that are too long to write down.
+
+mod players;
+mod program;
+mod script;
+mod talk;
