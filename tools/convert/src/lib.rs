@@ -122,7 +122,10 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     say(out, &changes.lines())?;
     say(out, &weights.summary(&options.output, options.dtype))?;
     if options.verify {
-        say(out, &verify::verify(&weights, &options.output)?)?;
+        say(
+            out,
+            &verify::verify(&weights, &options.output, options.dtype)?,
+        )?;
     }
     Ok(())
 }

@@ -76,9 +76,8 @@ impl<'t> Weights<'t> {
                 tensor,
             })
         };
-        let expected = spec.tensors();
-        let count = expected.len();
-        let parts: Vec<Part> = expected.into_iter().filter_map(part).collect();
+        let count = spec.tensors().count();
+        let parts: Vec<Part> = spec.tensors().filter_map(part).collect();
         if parts.len() != count {
             return fail(format!(
                 "{} of {count} parts found: this is a fault of fianchetto-convert; please report it",
