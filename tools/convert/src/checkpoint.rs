@@ -61,10 +61,8 @@ impl<'a> Checkpoint<'a> {
     pub fn rename(&mut self, renames: &[Rename]) -> Result<()> {
         let mut used = vec![false; renames.len()];
         for (name, tensor) in std::mem::take(&mut self.tensors) {
-            let renamed = renames
-                .iter()
-                .enumerate()
-                .find_map(|(i, rename)| Some((i, rename.apply(&name)?)));
+            let renamed =
+                renames.iter().enumerate().find_map(|(i, rename)| Some((i, rename.apply(&name)?)));
             let new = match renamed {
                 Some((i, new)) => {
                     used[i] = true;
@@ -85,10 +83,7 @@ impl<'a> Checkpoint<'a> {
 
     fn insert(&mut self, name: String, tensor: Tensor<'a>) -> Result<()> {
         match self.tensors.insert(name.clone(), tensor) {
-            Some(_) => fail(format!(
-                "two tensors are called {}: rename one",
-                shown(&name)
-            )),
+            Some(_) => fail(format!("two tensors are called {}: rename one", shown(&name))),
             None => Ok(()),
         }
     }
@@ -110,11 +105,7 @@ impl<'a> Checkpoint<'a> {
             return fail(format!(
                 "no tensors at {place}, which holds {}; expected named tensors there or under `{}`: \
                  torch.save({{\"network\": model.state_dict()}}, ...)",
-                if others.is_empty() {
-                    "nothing".to_owned()
-                } else {
-                    others.join(", ")
-                },
+                if others.is_empty() { "nothing".to_owned() } else { others.join(", ") },
                 STATE_DICTS.join("`, `"),
             ));
         }
@@ -133,10 +124,9 @@ impl<'a> Checkpoint<'a> {
             total - found.len()
         ));
         if !others.is_empty() {
-            checkpoint.notes.push(format!(
-                "left out at {place}, no tensors: {}",
-                others.join(", ")
-            ));
+            checkpoint
+                .notes
+                .push(format!("left out at {place}, no tensors: {}", others.join(", ")));
         }
         for (name, parts) in found {
             let tensor = torch
@@ -148,19 +138,13 @@ impl<'a> Checkpoint<'a> {
     }
 
     fn read_safetensors(bytes: &'a [u8]) -> Result<Self> {
-        let damaged = |e| {
-            Failure(format!(
-                "the safetensors file is damaged ({e}): get it again"
-            ))
-        };
+        let damaged = |e| Failure(format!("the safetensors file is damaged ({e}): get it again"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
         let mut checkpoint = Self::default();
         if let Some(metadata) = header.metadata() {
-            let metadata = metadata
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
+            let metadata =
+                metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
             if let Ok(spec) = Spec::from_metadata(&metadata) {
                 checkpoint.config = Config::of_spec(&spec);
                 checkpoint.source = Some(spec.source);
@@ -185,20 +169,14 @@ impl<'a> Checkpoint<'a> {
             for d in (1..shape.len()).rev() {
                 strides[d - 1] = shape[d].saturating_mul(strides[d]);
             }
-            let layout = Layout {
-                dtype,
-                shape,
-                strides,
-                offset: 0,
-            };
+            let layout = Layout { dtype, shape, strides, offset: 0 };
             let tensor = Tensor::new(layout, view.data(), false)
                 .map_err(|e| Failure(format!("tensor {}: {e}", shown(name))))?;
             checkpoint.insert(unwrapped(name).to_owned(), tensor)?;
         }
-        checkpoint.notes.push(format!(
-            "{} tensors in a safetensors file",
-            checkpoint.tensors.len()
-        ));
+        checkpoint
+            .notes
+            .push(format!("{} tensors in a safetensors file", checkpoint.tensors.len()));
         Ok(checkpoint)
     }
 }
@@ -242,10 +220,7 @@ fn state_dict<'a>(pickle: &Pickle<'a>, checkpoint: &mut Checkpoint) -> Result<(S
 
 fn read_config(pickle: &Pickle, config: Value, checkpoint: &mut Checkpoint) -> Result<()> {
     let Some(entries) = pickle.dict(config) else {
-        return fail(format!(
-            "`{}` is no dict, expected names and numbers",
-            Config::KEY
-        ));
+        return fail(format!("`{}` is no dict, expected names and numbers", Config::KEY));
     };
     for (key, value) in entries {
         let number = match value {
@@ -270,10 +245,7 @@ fn is_counter(name: &str) -> bool {
 }
 
 fn unwrapped(mut name: &str) -> &str {
-    while let Some(inner) = WRAPPERS
-        .iter()
-        .find_map(|wrapper| name.strip_prefix(wrapper))
-    {
+    while let Some(inner) = WRAPPERS.iter().find_map(|wrapper| name.strip_prefix(wrapper)) {
         name = inner;
     }
     name

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 /// Numbers and switches (0 or 1) by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config(BTreeMap<String, usize>);
+pub struct Config {
+    place: &'static str,
+    entries: BTreeMap<String, usize>,
+}
 
 impl Config {
     /// The dict that holds it in a checkpoint.
@@ -21,12 +24,14 @@ impl Config {
             ("gated", usize::from(spec.gate)),
             ("se_width", spec.se_width.unwrap_or(0)),
         ];
-        Self(entries.map(|(key, value)| (key.to_owned(), value)).into())
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        Self { place: "__metadata__", entries }
     }
 
-    /// Takes over one entry.
+    /// Takes over one entry of [`Config::KEY`].
     pub fn set(&mut self, key: &str, value: usize) {
-        self.0.insert(key.to_owned(), value);
+        self.place = Self::KEY;
+        self.entries.insert(key.to_owned(), value);
     }
 
     /// Holds every entry against `spec`, which was read off the tensors, and finds the recurrence,
@@ -40,7 +45,7 @@ impl Config {
         asked: Option<usize>,
         notes: &mut Vec<String>,
     ) -> Result<usize> {
-        for (key, &said) in &self.0 {
+        for (key, &said) in &self.entries {
             let seen = match key.as_str() {
                 "input_planes" => spec.encoding.planes(),
                 "action_size" => spec.encoding.policy_size(),
@@ -53,7 +58,7 @@ impl Config {
                 other => {
                     notes.push(format!(
                         "left out, not understood: {}.{} = {said}",
-                        Self::KEY,
+                        self.place,
                         shown(other)
                     ));
                     continue;
@@ -62,14 +67,14 @@ impl Config {
             if said != seen {
                 return fail(format!(
                     "{}.{key} is {said}, but the tensors say {seen}: the checkpoint contradicts itself; correct the one that is wrong",
-                    Self::KEY
+                    self.place
                 ));
             }
         }
-        match (asked, self.0.get("recurrence").copied()) {
+        match (asked, self.entries.get("recurrence").copied()) {
             (Some(asked), Some(said)) if asked != said => fail(format!(
                 "--recurrence is {asked}, but {}.recurrence is {said}: leave out --recurrence or correct it",
-                Self::KEY
+                self.place
             )),
             (Some(n), _) | (None, Some(n)) => Ok(n),
             (None, None) if spec.gate => fail(

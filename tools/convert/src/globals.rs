@@ -116,11 +116,7 @@ pub fn storage<'a>(id: &[Value<'a>]) -> Result<Storage<'a>> {
             Value::Text(key),
             _,
             Value::Int(elements),
-        ] => Ok(Storage {
-            dtype,
-            key,
-            elements,
-        }),
+        ] => Ok(Storage { dtype, key, elements }),
         _ => fail("a storage is not described as torch.save does it: the file is damaged"),
     }
 }

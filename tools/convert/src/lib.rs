@@ -56,11 +56,7 @@ fn fail<T>(text: impl Into<String>) -> Result<T> {
 /// A name out of a file as it may be shown: no control characters, not endless.
 fn shown(name: &str) -> String {
     const LONGEST: usize = 120;
-    let mut text: String = name
-        .chars()
-        .take(LONGEST)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut text: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
     if name.chars().nth(LONGEST).is_some() {
         text.push_str("...");
     }
@@ -108,11 +104,8 @@ pub struct Options {
 pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     let input = options.input.display();
     let within = |failure: Failure| Failure(format!("{input}: {failure}"));
-    let bytes = std::fs::read(&options.input).map_err(|e| {
-        Failure(format!(
-            "{input}: {e}; give a readable .pt or .safetensors file"
-        ))
-    })?;
+    let bytes = std::fs::read(&options.input)
+        .map_err(|e| Failure(format!("{input}: {e}; give a readable .pt or .safetensors file")))?;
     let mut checkpoint = Checkpoint::read(&bytes).map_err(within)?;
     let network = plan(options, &mut checkpoint).map_err(within)?;
     say(out, &network.notes)?;
@@ -122,10 +115,7 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     say(out, &changes.lines())?;
     say(out, &weights.summary(&options.output, options.dtype))?;
     if options.verify {
-        say(
-            out,
-            &verify::verify(&weights, &options.output, options.dtype)?,
-        )?;
+        say(out, &verify::verify(&weights, &options.output, options.dtype)?)?;
     }
     Ok(())
 }
@@ -151,18 +141,11 @@ pub fn plan(options: &Options, checkpoint: &mut Checkpoint) -> Result<Network> {
     };
     // Reading it back holds it against the limits of the format.
     let spec = Spec::from_metadata(&spec.to_metadata()).map_err(|e| Failure(e.to_string()))?;
-    Ok(Network {
-        spec,
-        names: network.names,
-        notes,
-    })
+    Ok(Network { spec, names: network.names, notes })
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn say(out: &mut dyn Write, lines: &[String]) -> Result<()> {

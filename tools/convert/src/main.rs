@@ -9,11 +9,8 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
-            let lines: Vec<&str> = text
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-                .collect();
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             eprintln!("{}", lines.join(" "));
             return ExitCode::from(2);
         }

@@ -108,10 +108,7 @@ impl<'a> Pickle<'a> {
 
     /// What `key` holds, if `value` is a dict that has it.
     pub fn get(&self, value: Value, key: &str) -> Option<Value<'a>> {
-        let entry = self
-            .dict(value)?
-            .iter()
-            .rfind(|(k, _)| *k == Value::Text(key))?;
+        let entry = self.dict(value)?.iter().rfind(|(k, _)| *k == Value::Text(key))?;
         Some(entry.1)
     }
 
@@ -176,10 +173,7 @@ impl<'a> Machine<'a> {
                 0x95 => drop(self.take(8)?), // FRAME: only a hint for readers of streams
                 b'.' => {
                     let root = self.pop()?;
-                    return Ok(Pickle {
-                        root,
-                        nodes: self.nodes,
-                    });
+                    return Ok(Pickle { root, nodes: self.nodes });
                 }
 
                 b'N' => self.push(Value::None)?,
@@ -320,18 +314,11 @@ impl<'a> Machine<'a> {
     }
 
     fn damaged<T>(&self, what: &str) -> Result<T> {
-        fail(format!(
-            "the pickle is damaged near byte {}: {what}",
-            self.at
-        ))
+        fail(format!("the pickle is damaged near byte {}: {what}", self.at))
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let Some(bytes) = self
-            .input
-            .get(self.at..)
-            .and_then(|rest| rest.get(..length))
-        else {
+        let Some(bytes) = self.input.get(self.at..).and_then(|rest| rest.get(..length)) else {
             return self.damaged("it ends too early");
         };
         self.at += length;

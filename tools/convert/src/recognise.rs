@@ -35,23 +35,15 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
     let mut modules: BTreeMap<&str, Module> = BTreeMap::new();
     for (name, tensor) in tensors {
         let (module, part) = name.rsplit_once('.').unwrap_or((name, ""));
-        modules
-            .entry(module)
-            .or_default()
-            .insert(part, tensor.shape());
+        modules.entry(module).or_default().insert(part, tensor.shape());
     }
     // A block has ten tensors or more, so a higher number than that is not a block's.
-    let blocks = modules
-        .keys()
-        .filter_map(|name| block_of(name))
-        .filter(|&i| i < tensors.len() / 10);
+    let blocks =
+        modules.keys().filter_map(|name| block_of(name)).filter(|&i| i < tensors.len() / 10);
     let blocks = blocks.max().map_or(0, |last| last + 1);
 
-    let mut board = Board {
-        slots: expected(encoding, blocks),
-        sizes: Sizes::default(),
-        notes: Vec::new(),
-    };
+    let mut board =
+        Board { slots: expected(encoding, blocks), sizes: Sizes::default(), notes: Vec::new() };
     board.place_by_name(&mut modules)?;
     board.place_by_shape(&mut modules)?;
     board.finish(encoding, blocks, &modules)
@@ -109,21 +101,15 @@ impl Board {
                     [] => {}
                     [only] => forced.entry(only).or_default().push(name),
                     ref several => {
-                        let several: Vec<&str> = several
-                            .iter()
-                            .map(|&i| self.slots[i].name.as_str())
-                            .collect();
+                        let several: Vec<&str> =
+                            several.iter().map(|&i| self.slots[i].name.as_str()).collect();
                         ambiguous.push(format!("{} may be {}", shown(name), several.join(" or ")));
                     }
                 }
             }
             for (&slot, names) in forced.iter().filter(|(_, names)| names.len() > 1) {
                 let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-                ambiguous.push(format!(
-                    "{} may be {}",
-                    self.slots[slot].name,
-                    names.join(" or ")
-                ));
+                ambiguous.push(format!("{} may be {}", self.slots[slot].name, names.join(" or ")));
             }
             forced.retain(|_, names| names.len() == 1);
             if forced.is_empty() {
@@ -174,14 +160,9 @@ impl Board {
 
     fn fill(&mut self, slot: usize, name: &str, module: &Module) {
         let slot = &mut self.slots[slot];
-        let parts: Vec<String> = module
-            .iter()
-            .map(|(part, shape)| format!("{part} {shape:?}"))
-            .collect();
-        let order = slot
-            .order
-            .map(|order| format!("; taken: {order}"))
-            .unwrap_or_default();
+        let parts: Vec<String> =
+            module.iter().map(|(part, shape)| format!("{part} {shape:?}")).collect();
+        let order = slot.order.map(|order| format!("; taken: {order}")).unwrap_or_default();
         self.notes.push(format!(
             "placed by shape and role: {} as {} ({}{order})",
             shown(name),
@@ -202,9 +183,7 @@ impl Board {
         rest: &BTreeMap<&str, Module>,
     ) -> Result<Network> {
         let has = |optional: &str| {
-            self.slots
-                .iter()
-                .any(|slot| slot.optional == Some(optional) && !slot.filled.is_empty())
+            self.slots.iter().any(|slot| slot.optional == Some(optional) && !slot.filled.is_empty())
         };
         let (gate, se) = (has("gate"), has("se"));
         let needed = |slot: &Slot| match slot.optional {
@@ -233,11 +212,7 @@ impl Board {
         let missing = parts(&needed);
         if !unplaced.is_empty() {
             let or_none = |list: Vec<String>| {
-                if list.is_empty() {
-                    "none".to_owned()
-                } else {
-                    list.join(", ")
-                }
+                if list.is_empty() { "none".to_owned() } else { list.join(", ") }
             };
             return fail(format!(
                 "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO",
@@ -271,10 +246,6 @@ impl Board {
                 .iter()
                 .map(move |(part, name)| (format!("{}.{part}", slot.name), name.clone()))
         });
-        Ok(Network {
-            spec,
-            names: filled.collect(),
-            notes: self.notes,
-        })
+        Ok(Network { spec, names: filled.collect(), notes: self.notes })
     }
 }

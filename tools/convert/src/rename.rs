@@ -28,13 +28,8 @@ impl Rename {
             }
         }
         let mut met = met.into_iter();
-        let head = self.to.iter().map(|part| {
-            if part == "*" {
-                met.next().unwrap_or("*")
-            } else {
-                part
-            }
-        });
+        let head =
+            self.to.iter().map(|part| if part == "*" { met.next().unwrap_or("*") } else { part });
         Some(head.chain(rest).collect::<Vec<_>>().join("."))
     }
 }
@@ -53,10 +48,7 @@ impl FromStr for Rename {
                 .map(str::to_owned)
                 .collect()
         };
-        let rename = Self {
-            from: parts(from),
-            to: parts(to),
-        };
+        let rename = Self { from: parts(from), to: parts(to) };
         let stars = |side: &[String]| side.iter().filter(|part| *part == "*").count();
         if rename.from.is_empty() {
             return Err("expected a name before the `=`".to_owned());

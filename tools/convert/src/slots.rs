@@ -135,10 +135,7 @@ impl Slot {
     }
 
     fn linear(name: impl Into<String>, outputs: Dim, inputs: Dim) -> Self {
-        Self::new(
-            name,
-            vec![("weight", vec![outputs, inputs]), ("bias", vec![outputs])],
-        )
+        Self::new(name, vec![("weight", vec![outputs, inputs]), ("bias", vec![outputs])])
     }
 
     fn batch_norm(name: impl Into<String>, channels: Dim) -> Self {
@@ -147,24 +144,15 @@ impl Slot {
     }
 
     fn inside(self, block: usize) -> Self {
-        Self {
-            block: Some(block),
-            ..self
-        }
+        Self { block: Some(block), ..self }
     }
 
     fn part_of(self, feature: &'static str) -> Self {
-        Self {
-            optional: Some(feature),
-            ..self
-        }
+        Self { optional: Some(feature), ..self }
     }
 
     fn in_order(self, order: &'static str) -> Self {
-        Self {
-            order: Some(order),
-            ..self
-        }
+        Self { order: Some(order), ..self }
     }
 
     /// Whether it is a convolution, which BatchNorm follows.
@@ -196,11 +184,7 @@ pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
             );
             slots.push(Slot::batch_norm(format!("tower.{i}.bn{n}"), c).inside(i));
         }
-        slots.push(
-            Slot::linear(format!("tower.{i}.se.fc1"), w, c)
-                .inside(i)
-                .part_of("se"),
-        );
+        slots.push(Slot::linear(format!("tower.{i}.se.fc1"), w, c).inside(i).part_of("se"));
         slots.push(
             Slot::linear(format!("tower.{i}.se.fc2"), two_c, w)
                 .inside(i)
@@ -214,11 +198,7 @@ pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
         ),
         Slot::convolution("policy_conv", vec![p, c]),
         Slot::batch_norm("policy_bn", p),
-        Slot::linear(
-            "policy_fc",
-            Is(encoding.policy_size()),
-            Times(64, Var::PolicyChannels),
-        ),
+        Slot::linear("policy_fc", Is(encoding.policy_size()), Times(64, Var::PolicyChannels)),
         Slot::convolution("value_conv", vec![v, c]),
         Slot::batch_norm("value_bn", v),
         Slot::linear("value_fc1", h, Times(64, Var::ValueChannels)),

@@ -59,35 +59,17 @@ impl<'a> Tensor<'a> {
     /// When some element would lie outside `data`, or sizes are beyond all measure.
     pub fn new(layout: Layout, data: &'a [u8], big_endian: bool) -> Result<Self> {
         let held = data.len() / layout.dtype.size();
-        let Layout {
-            shape,
-            strides,
-            offset,
-            ..
-        } = &layout;
+        let Layout { shape, strides, offset, .. } = &layout;
         if shape.len() != strides.len() {
-            return fail(format!(
-                "{} dimensions but {} strides",
-                shape.len(),
-                strides.len()
-            ));
+            return fail(format!("{} dimensions but {} strides", shape.len(), strides.len()));
         }
-        let elements = shape
-            .iter()
-            .try_fold(1usize, |n, &size| n.checked_mul(size));
-        let last = shape
-            .iter()
-            .zip(strides)
-            .try_fold(*offset, |last, (&size, &stride)| {
-                last.checked_add(size.saturating_sub(1).checked_mul(stride)?)
-            });
+        let elements = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
+        let last = shape.iter().zip(strides).try_fold(*offset, |last, (&size, &stride)| {
+            last.checked_add(size.saturating_sub(1).checked_mul(stride)?)
+        });
         match (elements, last) {
             (Some(0), _) => fail(format!("{shape:?} has no elements")),
-            (Some(_), Some(last)) if last < held => Ok(Self {
-                layout,
-                data,
-                big_endian,
-            }),
+            (Some(_), Some(last)) if last < held => Ok(Self { layout, data, big_endian }),
             _ => fail(format!(
                 "shape {shape:?} with strides {strides:?} from element {offset} reaches outside its storage of {held} elements"
             )),
@@ -104,12 +86,7 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// When the elements are not floats, or one is not finite as f32.
     pub fn values(&self) -> Result<Vec<f32>> {
-        let Layout {
-            dtype,
-            shape,
-            strides,
-            offset,
-        } = &self.layout;
+        let Layout { dtype, shape, strides, offset } = &self.layout;
         let read: fn([u8; 8]) -> f32 = match dtype {
             Dtype::F16 => |b| f16::from_le_bytes([b[0], b[1]]).to_f32(),
             Dtype::BF16 => |b| bf16::from_le_bytes([b[0], b[1]]).to_f32(),

@@ -27,9 +27,7 @@ impl<'a> Torch<'a> {
     /// When it is damaged or not an archive of torch.save.
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| {
-            Failure(format!(
-                "the zip archive is damaged or cut short ({e}): get the file again"
-            ))
+            Failure(format!("the zip archive is damaged or cut short ({e}): get the file again"))
         })?;
         let names = || zip.file_names().filter_map(|name| name.ok());
         if names().any(|name| name.ends_with("/constants.pkl") || name.contains("/code/")) {
@@ -51,22 +49,13 @@ impl<'a> Torch<'a> {
                 b"big" => true,
                 other => {
                     let found = shown(&String::from_utf8_lossy(other));
-                    return fail(format!(
-                        "the byte order is `{found}`, expected little or big"
-                    ));
+                    return fail(format!("the byte order is `{found}`, expected little or big"));
                 }
             },
         };
         let contents = entry(&mut zip, bytes, &format!("{prefix}data.pkl"))?;
         let pickle = Pickle::read(contents, bytes.len().saturating_mul(3).max(1 << 20))?;
-        Ok(Self {
-            bytes,
-            zip,
-            prefix,
-            big_endian,
-            storages: HashMap::new(),
-            pickle,
-        })
+        Ok(Self { bytes, zip, prefix, big_endian, storages: HashMap::new(), pickle })
     }
 
     /// The view that `parts` describe.
@@ -142,7 +131,5 @@ fn entry<'a>(
         let start = usize::try_from(start).ok()?;
         Some(start..start.checked_add(usize::try_from(length).ok()?)?)
     });
-    range
-        .and_then(|range| bytes.get(range))
-        .ok_or_else(|| damaged(&"it lies outside the file"))
+    range.and_then(|range| bytes.get(range)).ok_or_else(|| damaged(&"it lies outside the file"))
 }

@@ -50,12 +50,8 @@ struct Difference {
 
 impl Difference {
     fn between(expected: &[Evaluation], found: &[Evaluation]) -> Self {
-        let mut difference = Self {
-            positions: expected.len(),
-            same_move: 0,
-            probability: 0.0,
-            value: 0.0,
-        };
+        let mut difference =
+            Self { positions: expected.len(), same_move: 0, probability: 0.0, value: 0.0 };
         for (expected, found) in expected.iter().zip(found) {
             difference.same_move += usize::from(expected.best() == found.best());
             difference.value = difference.value.max((expected.value - found.value).abs());
@@ -109,9 +105,7 @@ mod tests {
         let games = positions(POSITIONS);
         assert_eq!(games.len(), 100);
         assert!(
-            games
-                .iter()
-                .all(|game| game.outcome().is_none() && !game.legal_moves().is_empty())
+            games.iter().all(|game| game.outcome().is_none() && !game.legal_moves().is_empty())
         );
         assert!(games.iter().map(Game::fen).collect::<HashSet<_>>().len() >= 99);
     }

@@ -69,12 +69,7 @@ impl<'t> Weights<'t> {
             let source = network.names.get(&name)?;
             let tensor = tensors.get(source)?;
             let same = tensor.shape().iter().product::<usize>() == shape.iter().product::<usize>();
-            same.then_some(Part {
-                name,
-                shape,
-                source,
-                tensor,
-            })
+            same.then_some(Part { name, shape, source, tensor })
         };
         let count = spec.tensors().count();
         let parts: Vec<Part> = spec.tensors().filter_map(part).collect();
@@ -93,10 +88,8 @@ impl<'t> Weights<'t> {
     /// When repeated elements (stride 0) or shared storages would make the output many times the input.
     pub fn check_size(&self, input: usize) -> Result<()> {
         const MOST: usize = 4; // twice for F16 to F32, and twice more for tensors that share storage
-        let bytes = self
-            .parts
-            .iter()
-            .map(|part| part.shape.iter().product::<usize>().saturating_mul(4));
+        let bytes =
+            self.parts.iter().map(|part| part.shape.iter().product::<usize>().saturating_mul(4));
         let total = bytes.fold(0, usize::saturating_add);
         if total / MOST > input {
             return fail(format!(
@@ -121,16 +114,14 @@ impl<'t> Weights<'t> {
                 path.display()
             ))
         };
-        let written = File::create_new(temporary)
-            .map_err(cannot)
-            .and_then(|file| {
-                let mut file = BufWriter::new(file);
-                let changes = self.write(&mut file, dtype)?;
-                let file = file.into_inner().map_err(|e| cannot(e.into_error()))?;
-                file.sync_all().map_err(cannot)?;
-                fs::rename(temporary, path).map_err(cannot)?;
-                Ok(changes)
-            });
+        let written = File::create_new(temporary).map_err(cannot).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            let changes = self.write(&mut file, dtype)?;
+            let file = file.into_inner().map_err(|e| cannot(e.into_error()))?;
+            file.sync_all().map_err(cannot)?;
+            fs::rename(temporary, path).map_err(cannot)?;
+            Ok(changes)
+        });
         if written.is_err() {
             // The file may not be there; the first error is the one to tell.
             fs::remove_file(temporary).ok();
@@ -162,17 +153,14 @@ impl<'t> Weights<'t> {
         }
         let mut header = json!(header).to_string();
         header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-        out.write_all(&(header.len() as u64).to_le_bytes())
-            .map_err(cannot)?;
+        out.write_all(&(header.len() as u64).to_le_bytes()).map_err(cannot)?;
         out.write_all(header.as_bytes()).map_err(cannot)?;
 
         let mut changes = Changes::default();
         for part in parts {
             let source = shown(part.source);
-            let values = part
-                .tensor
-                .values()
-                .map_err(|e| Failure(format!("tensor {source}: {e}")))?;
+            let values =
+                part.tensor.values().map_err(|e| Failure(format!("tensor {source}: {e}")))?;
             for value in values {
                 match stored(part) {
                     Float::F32 => out.write_all(&value.to_le_bytes()),
@@ -195,14 +183,7 @@ impl<'t> Weights<'t> {
 
     /// What was written, for people.
     pub fn summary(&self, path: &Path, dtype: Float) -> Vec<String> {
-        let Spec {
-            channels,
-            blocks,
-            recurrence,
-            gate,
-            se_width,
-            ..
-        } = self.spec;
+        let Spec { channels, blocks, recurrence, gate, se_width, .. } = self.spec;
         let se = se_width.map_or_else(|| "no SE".to_owned(), |width| format!("SE width {width}"));
         let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
         vec![
@@ -253,22 +234,11 @@ pub struct Change {
 impl Changes {
     fn note(&mut self, part: &Part, from: f32, to: f32) {
         let difference = (f64::from(from) - f64::from(to)).abs();
-        let relative = if from == 0.0 {
-            0.0
-        } else {
-            difference / f64::from(from).abs()
-        };
-        for (largest, amount) in [
-            (&mut self.absolute, difference),
-            (&mut self.relative, relative),
-        ] {
+        let relative = if from == 0.0 { 0.0 } else { difference / f64::from(from).abs() };
+        for (largest, amount) in [(&mut self.absolute, difference), (&mut self.relative, relative)]
+        {
             if largest.as_ref().is_none_or(|change| amount > change.amount) {
-                *largest = Some(Change {
-                    amount,
-                    tensor: part.name.clone(),
-                    from,
-                    to,
-                });
+                *largest = Some(Change { amount, tensor: part.name.clone(), from, to });
             }
         }
     }
@@ -276,22 +246,14 @@ impl Changes {
     /// For people; nothing where nothing was rounded.
     pub fn lines(&self) -> Vec<String> {
         let line = |kind: &str, change: &Option<Change>| {
-            let Change {
-                amount,
-                tensor,
-                from,
-                to,
-            } = change.as_ref()?;
+            let Change { amount, tensor, from, to } = change.as_ref()?;
             Some(format!(
                 "largest {kind} change by rounding: {amount:.3e} in {tensor} ({from:e} -> {to:e})"
             ))
         };
-        [
-            line("absolute", &self.absolute),
-            line("relative", &self.relative),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        [line("absolute", &self.absolute), line("relative", &self.relative)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }

@@ -8,9 +8,7 @@ use safetensors::SafeTensors;
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
 fn read(name: &str) -> Vec<u8> {
@@ -27,18 +25,10 @@ fn architecture(network: &Network) -> String {
     let spec = &network.spec;
     let se = spec.se_width.unwrap_or(0);
     assert_eq!(
-        (
-            spec.channels,
-            spec.policy_channels,
-            spec.value_channels,
-            spec.value_hidden
-        ),
+        (spec.channels, spec.policy_channels, spec.value_channels, spec.value_hidden),
         (4, 1, 2, 3)
     );
-    format!(
-        "ok blocks={} recurrence={} gate={} se={se}",
-        spec.blocks, spec.recurrence, spec.gate
-    )
+    format!("ok blocks={} recurrence={} gate={} se={se}", spec.blocks, spec.recurrence, spec.gate)
 }
 
 /// Every float that PyTorch sees, bit for bit.
@@ -55,10 +45,7 @@ fn compare(network: &Network, checkpoint: &Checkpoint, expected: &str) {
         }
         let view = expected.tensor(&name).unwrap();
         assert_eq!(view.shape(), shape, "{name}");
-        let bits: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
+        let bits: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         assert_eq!(view.data(), bits, "{name}");
         compared += 1;
     }
@@ -97,9 +84,7 @@ fn every_case() {
 fn says_what_was_placed_by_shape_and_what_was_left_out() {
     let bytes = read("unfamiliar.pt");
     let mut checkpoint = Checkpoint::read(&bytes).unwrap();
-    let notes = plan(&options("unfamiliar.pt", "-"), &mut checkpoint)
-        .unwrap()
-        .notes;
+    let notes = plan(&options("unfamiliar.pt", "-"), &mut checkpoint).unwrap().notes;
     for expected in [
         "left out: network_config.dropout, no number",
         "left out, not understood: network_config.warmup = 4",
@@ -107,19 +92,15 @@ fn says_what_was_placed_by_shape_and_what_was_left_out() {
         "placed by shape and role: tower.0.squeeze.2 as tower.0.se.fc2 (bias [8], weight [8, 2, 1, 1]; taken: the first half of the outputs scales",
         "placed by shape and role: memory.mix as gate (bias [4], weight [4, 8]; taken: the first half of the inputs is the candidate",
     ] {
-        assert!(
-            notes.iter().any(|note| note.starts_with(expected)),
-            "{expected}: {notes:#?}"
-        );
+        assert!(notes.iter().any(|note| note.starts_with(expected)), "{expected}: {notes:#?}");
     }
 }
 
 #[test]
 fn values_that_no_network_has_are_named() {
-    for (file, expected) in [
-        ("integers.pt", "its elements are I64"),
-        ("nan.pt", "element [1] is NaN"),
-    ] {
+    for (file, expected) in
+        [("integers.pt", "its elements are I64"), ("nan.pt", "element [1] is NaN")]
+    {
         let bytes = read(file);
         let checkpoint = Checkpoint::read(&bytes).unwrap();
         let Failure(text) = checkpoint.tensors["stem.1.weight"].values().unwrap_err();
@@ -137,9 +118,8 @@ fn command_lines_that_are_wrong() {
         "--dtype f8",
         "third",
     ] {
-        let line = ["fianchetto-convert", "a.pt", "b.safetensors"]
-            .into_iter()
-            .chain(wrong.split(' '));
+        let line =
+            ["fianchetto-convert", "a.pt", "b.safetensors"].into_iter().chain(wrong.split(' '));
         assert!(Options::try_parse_from(line).is_err(), "{wrong}");
     }
 }

@@ -17,9 +17,8 @@ impl Folder {
 
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -32,33 +31,19 @@ impl Drop for Folder {
 }
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
 fn convert(input: &Path, output: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fianchetto-convert"));
-    command
-        .arg(input)
-        .arg(output)
-        .args(arguments)
-        .output()
-        .unwrap()
+    command.arg(input).arg(output).args(arguments).output().unwrap()
 }
 
 /// Converts, expecting success; gives what was printed and the file.
 fn converted(input: &Path, output: &Path, arguments: &[&str]) -> (String, Vec<u8>) {
     let run = convert(input, output, arguments);
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-    (
-        String::from_utf8(run.stdout).unwrap(),
-        std::fs::read(output).unwrap(),
-    )
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    (String::from_utf8(run.stdout).unwrap(), std::fs::read(output).unwrap())
 }
 
 /// Converts, expecting failure; gives the one line of the error.
@@ -82,11 +67,7 @@ fn compare(bytes: &[u8], expected: &str, matrices: Dtype) {
     let found = SafeTensors::deserialize(bytes).unwrap();
     assert_eq!(found.len(), expected.len() + 2);
     for (name, view) in found.iter() {
-        let dtype = if view.shape().len() > 1 {
-            matrices
-        } else {
-            Dtype::F32
-        };
+        let dtype = if view.shape().len() > 1 { matrices } else { Dtype::F32 };
         assert_eq!(view.dtype(), dtype, "{name}");
         if let Some(name) = name.strip_prefix("policy_fc.") {
             assert_eq!(view.shape()[0], 4096);
@@ -96,23 +77,11 @@ fn compare(bytes: &[u8], expected: &str, matrices: Dtype) {
                 _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
             };
             let values = view.data().chunks_exact(size).map(value);
-            assert_eq!(
-                values.len(),
-                if name == "weight" { 4096 * 64 } else { 4096 }
-            );
-            assert!(
-                values
-                    .zip(policy())
-                    .all(|(found, expected)| found == expected),
-                "{name}"
-            );
+            assert_eq!(values.len(), if name == "weight" { 4096 * 64 } else { 4096 });
+            assert!(values.zip(policy()).all(|(found, expected)| found == expected), "{name}");
         } else {
             let expected = expected.tensor(name).unwrap();
-            assert_eq!(
-                (view.shape(), view.data()),
-                (expected.shape(), expected.data()),
-                "{name}"
-            );
+            assert_eq!((view.shape(), view.data()), (expected.shape(), expected.data()), "{name}");
         }
     }
 }
@@ -143,13 +112,17 @@ fn f32_is_what_pytorch_holds() {
     ] {
         assert_eq!(metadata[key], value, "{key}");
     }
-    assert!(
-        printed.contains(&format!("{} bytes, F32", bytes.len())),
-        "{printed}"
-    );
+    assert!(printed.contains(&format!("{} bytes, F32", bytes.len())), "{printed}");
     assert!(!printed.contains("rounding"), "{printed}");
 
-    let (_, again) = converted(&golden("full.pt"), &output, &arguments);
+    let (printed, again) =
+        converted(&golden("full.pt"), &output, &[&arguments[..], &["--verify"]].concat());
+    assert!(
+        printed.contains(
+            "verified: same best move in 100 of 100 positions, largest difference of a probability 0.000e0, of a value 0.000e0"
+        ),
+        "{printed}"
+    );
     assert!(bytes == again, "another run, other bytes");
     assert_eq!(folder.names(), ["out.safetensors"]);
 }
@@ -160,23 +133,13 @@ fn f16_is_rounded_as_pytorch_rounds() {
     let output = folder.0.join("out.safetensors");
     let (printed, bytes) = converted(&golden("full.pt"), &output, &["--dtype", "f16"]);
     compare(&bytes, "full.f16.safetensors", Dtype::F16);
-    assert!(
-        printed.contains("largest absolute change by rounding: "),
-        "{printed}"
-    );
-    assert!(
-        printed.contains("largest relative change by rounding: "),
-        "{printed}"
-    );
+    assert!(printed.contains("largest absolute change by rounding: "), "{printed}");
+    assert!(printed.contains("largest relative change by rounding: "), "{printed}");
 
     // By way of an f32 file, whose metadata tells the recurrence and the source.
     let single = folder.0.join("single.safetensors");
     converted(&golden("full.pt"), &single, &[]);
-    let (_, again) = converted(
-        &single,
-        &folder.0.join("half.safetensors"),
-        &["--dtype", "f16"],
-    );
+    let (_, again) = converted(&single, &folder.0.join("half.safetensors"), &["--dtype", "f16"]);
     assert!(bytes == again, "by way of f32, other bytes");
 }
 
@@ -186,10 +149,7 @@ fn a_failure_leaves_everything_as_it_was() {
     let output = folder.0.join("out.safetensors");
     std::fs::write(&output, "before").unwrap();
     let fault = refused(&golden("malicious.pt"), &output, &[], 1);
-    assert!(
-        fault.starts_with("error: ") && fault.contains("posix.system"),
-        "{fault}"
-    );
+    assert!(fault.starts_with("error: ") && fault.contains("posix.system"), "{fault}");
     let repeated = refused(&golden("plain.pt"), &output, &[], 1);
     assert!(repeated.contains("repeat elements"), "{repeated}");
     let absent = refused(&folder.0.join("absent.pt"), &output, &[], 1);

@@ -18,10 +18,7 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(
-            HELD.fetch_add(layout.size(), Relaxed) + layout.size(),
-            Relaxed,
-        );
+        MOST.fetch_max(HELD.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
         unsafe { System.alloc(layout) }
     }
 
@@ -46,11 +43,7 @@ fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
 }
 
 fn golden(name: &str) -> Vec<u8> {
-    std::fs::read(format!(
-        "{}/tests/golden/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    ))
-    .unwrap()
+    std::fs::read(format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 /// All that a conversion does, but into memory; the file read counts as one more copy.
@@ -80,14 +73,8 @@ impl Random {
 /// comes out is what comes out of the whole file.
 fn check(bytes: &[u8], expected: &[u8], what: &str) -> bool {
     let (result, most) = measured(|| convert(bytes));
-    assert!(
-        most <= 9 * expected.len().max(bytes.len()),
-        "{what}: {most} bytes held"
-    );
-    assert!(
-        result.as_ref().is_none_or(|out| out == expected),
-        "{what}: a wrong file came out"
-    );
+    assert!(most <= 9 * expected.len().max(bytes.len()), "{what}: {most} bytes held");
+    assert!(result.as_ref().is_none_or(|out| out == expected), "{what}: a wrong file came out");
     result.is_some()
 }
 
@@ -98,11 +85,7 @@ fn cut_short() {
     let expected = convert(&whole).unwrap();
     assert!(check(&whole, &expected, "whole"));
     let tail = whole.len() - 8_000..whole.len();
-    for length in (0..whole.len())
-        .step_by(4_999)
-        .chain(0..200)
-        .chain(tail.step_by(53))
-    {
+    for length in (0..whole.len()).step_by(4_999).chain(0..200).chain(tail.step_by(53)) {
         assert!(
             !check(&whole[..length], &expected, &format!("{length} bytes")),
             "{length} bytes suffice"
@@ -138,10 +121,7 @@ fn pickle_damaged() {
     let archive = golden("training.pt");
     let mut zip = zip::ZipArchive::new(Cursor::new(&archive[..])).unwrap();
     let mut pickle = Vec::new();
-    zip.by_name("training/data.pkl")
-        .unwrap()
-        .read_to_end(&mut pickle)
-        .unwrap();
+    zip.by_name("training/data.pkl").unwrap().read_to_end(&mut pickle).unwrap();
     let budget = 200_000;
     assert!(Pickle::read(&pickle, budget).is_ok());
     let mut random = Random(2);
@@ -157,10 +137,7 @@ fn pickle_damaged() {
         refused += usize::from(!result);
     }
     for length in 0..pickle.len() {
-        assert!(
-            Pickle::read(&pickle[..length], budget).is_err(),
-            "{length} bytes suffice"
-        );
+        assert!(Pickle::read(&pickle[..length], budget).is_err(), "{length} bytes suffice");
     }
     assert!(refused > 2_000, "only {refused} of 6000 were noticed");
 }
@@ -188,10 +165,7 @@ fn pickles_that_grow() {
         }
         let (result, most) = measured(|| Pickle::read(&program, budget).err());
         let text = result.unwrap().0;
-        assert!(
-            text.contains("more than its file could hold"),
-            "{unit:?}: {text}"
-        );
+        assert!(text.contains("more than its file could hold"), "{unit:?}: {text}");
         assert!(most <= 3 * budget + 1_000, "{unit:?}: {most} bytes held");
     }
     // Lengths that reach far outside.
