@@ -3,7 +3,7 @@
 //! Python's pickle is a program for a stack machine
 //! ([format](https://docs.python.org/3/library/pickletools.html)). This machine knows the
 //! instructions that torch.save emits, protocols 2 to 5, and the names in
-//! [`globals`](crate::globals); it refuses the rest. Values refer to each other by number, so that
+//! [`globals`]; it refuses the rest. Values refer to each other by number, so that
 //! no input can make it recurse, and what it keeps is held against a budget.
 
 use crate::globals::{self, Built, Global};

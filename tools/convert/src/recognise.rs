@@ -215,7 +215,7 @@ impl Board {
                 if list.is_empty() { "none".to_owned() } else { list.join(", ") }
             };
             return fail(format!(
-                "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO",
+                "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO (the blocks are tower.0, tower.1, ...)",
                 unplaced.join(", "),
                 or_none(missing),
                 or_none(parts(&|slot| !needed(slot))),
