@@ -8,7 +8,7 @@
 //! - [`rename`]: the names that the user maps.
 //! - [`config`]: what the checkpoint says of itself, held against the shapes.
 //! - [`recognise`](mod@recognise): which tensor is which part of the network, and so the
-//!   [`Spec`](fianchetto::network::Spec), against the parts listed in [`slots`].
+//!   [`Spec`], against the parts listed in [`slots`].
 //! - [`write`](mod@write): the weights file.
 //! - [`verify`]: the written file against the checkpoint, on positions.
 #![deny(missing_docs)]
