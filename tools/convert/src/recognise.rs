@@ -1,0 +1,251 @@
+//! Which tensor is which part of the network.
+//!
+//! The expected parts are slots with shapes in terms of a few sizes (channels, widths). Modules
+//! with the expected name fill their slot and so fix those sizes. A module with another name goes
+//! to the one open slot of its place (its block, or outside the tower) that its tensors fit; where
+//! several fit, that is an error, never a guess.
+
+use crate::slots::{Sizes, Slot, Var, expected};
+use crate::tensor::Tensor;
+use crate::{Failure, Result, fail, shown};
+use fianchetto::encoding::Encoding;
+use fianchetto::network::Spec;
+use std::collections::BTreeMap;
+
+/// A network whose parts are all found.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// What the tensors show; the recurrence and the texts are not for tensors to say.
+    pub spec: Spec,
+    /// The checkpoint's name for each tensor of the weights file.
+    pub names: BTreeMap<String, String>,
+    /// The placements by shape and role, for people.
+    pub notes: Vec<String>,
+}
+
+/// The tensors of one module: the last component of each name, and the shape.
+type Module<'a> = BTreeMap<&'a str, &'a [usize]>;
+
+/// Finds every part of a network among `tensors`.
+///
+/// # Errors
+/// When a tensor cannot be placed, could be placed twice, has the wrong shape, or a part is missing.
+pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
+    let encoding = Encoding::Canonical19;
+    let mut modules: BTreeMap<&str, Module> = BTreeMap::new();
+    for (name, tensor) in tensors {
+        let (module, part) = name.rsplit_once('.').unwrap_or((name, ""));
+        modules.entry(module).or_default().insert(part, tensor.shape());
+    }
+    // A block has ten tensors or more, so a higher number than that is not a block's.
+    let blocks =
+        modules.keys().filter_map(|name| block_of(name)).filter(|&i| i < tensors.len() / 10);
+    let blocks = blocks.max().map_or(0, |last| last + 1);
+
+    let mut board =
+        Board { slots: expected(encoding, blocks), sizes: Sizes::default(), notes: Vec::new() };
+    board.place_by_name(&mut modules)?;
+    board.place_by_shape(&mut modules)?;
+    board.finish(encoding, blocks, &modules)
+}
+
+/// The block that a name lies in.
+fn block_of(name: &str) -> Option<usize> {
+    name.strip_prefix("tower.")?.split('.').next()?.parse().ok()
+}
+
+/// The slots, and what is known while they fill.
+struct Board {
+    slots: Vec<Slot>,
+    sizes: Sizes,
+    notes: Vec<String>,
+}
+
+impl Board {
+    fn place_by_name(&mut self, modules: &mut BTreeMap<&str, Module>) -> Result<()> {
+        for slot in &mut self.slots {
+            let Some(module) = modules.get_mut(slot.name.as_str()) else {
+                continue;
+            };
+            if slot.is_convolution()
+                && let Some(shape) = module.get("bias")
+            {
+                return fail(format!(
+                    "{}.bias {shape:?} is a bias on a convolution before BatchNorm, expected none: subtract it from that \
+                     BatchNorm's running_mean and remove it",
+                    slot.name
+                ));
+            }
+            for (part, dims) in &slot.parts {
+                let Some(shape) = module.remove(part) else {
+                    continue;
+                };
+                self.sizes.fit(dims, shape, &format!("{}.{part}", slot.name)).map_err(|expected| {
+                    Failure(format!("{}.{part} is {shape:?}, expected {expected}: the tensors contradict each other", slot.name))
+                })?;
+                slot.filled.insert(part, format!("{}.{part}", slot.name));
+            }
+            if module.is_empty() {
+                modules.remove(slot.name.as_str());
+            }
+        }
+        Ok(())
+    }
+
+    fn place_by_shape(&mut self, modules: &mut BTreeMap<&str, Module>) -> Result<()> {
+        loop {
+            let mut ambiguous = Vec::new();
+            let mut forced: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+            for (&name, module) in &*modules {
+                match self.candidates(name, module)[..] {
+                    [] => {}
+                    [only] => forced.entry(only).or_default().push(name),
+                    ref several => {
+                        let several: Vec<&str> =
+                            several.iter().map(|&i| self.slots[i].name.as_str()).collect();
+                        ambiguous.push(format!("{} may be {}", shown(name), several.join(" or ")));
+                    }
+                }
+            }
+            for (&slot, names) in forced.iter().filter(|(_, names)| names.len() > 1) {
+                let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+                ambiguous.push(format!("{} may be {}", self.slots[slot].name, names.join(" or ")));
+            }
+            forced.retain(|_, names| names.len() == 1);
+            if forced.is_empty() {
+                return match ambiguous.is_empty() {
+                    true => Ok(()),
+                    false => fail(format!(
+                        "ambiguous: {}; say which with --rename FROM=TO",
+                        ambiguous.join("; ")
+                    )),
+                };
+            }
+            for (slot, names) in forced {
+                let name = names[0];
+                let Some(sizes) = self.fits(&self.slots[slot], &modules[name]) else {
+                    continue;
+                };
+                self.sizes = sizes;
+                let Some(module) = modules.remove(name) else {
+                    continue;
+                };
+                self.fill(slot, name, &module);
+            }
+        }
+    }
+
+    /// The open slots in the module's place that it fits.
+    fn candidates(&self, name: &str, module: &Module) -> Vec<usize> {
+        let place = block_of(name);
+        let open = |slot: &Slot| slot.filled.is_empty() && slot.block == place;
+        let slots = self.slots.iter().enumerate();
+        slots
+            .filter(|(_, slot)| open(slot) && self.fits(slot, module).is_some())
+            .map(|(i, _)| i)
+            .collect()
+    }
+
+    /// The sizes if the module were to fill the slot, `None` if it cannot.
+    fn fits(&self, slot: &Slot, module: &Module) -> Option<Sizes> {
+        let mut sizes = self.sizes.clone();
+        if module.len() != slot.parts.len() {
+            return None;
+        }
+        for (part, dims) in &slot.parts {
+            sizes.fit(dims, module.get(part)?, &slot.name).ok()?;
+        }
+        Some(sizes)
+    }
+
+    fn fill(&mut self, slot: usize, name: &str, module: &Module) {
+        let slot = &mut self.slots[slot];
+        let parts: Vec<String> =
+            module.iter().map(|(part, shape)| format!("{part} {shape:?}")).collect();
+        let order = slot.order.map(|order| format!("; taken: {order}")).unwrap_or_default();
+        self.notes.push(format!(
+            "placed by shape and role: {} as {} ({}{order})",
+            shown(name),
+            slot.name,
+            parts.join(", ")
+        ));
+        for part in module.keys() {
+            if let Some((part, _)) = slot.parts.iter().find(|(p, _)| p == part) {
+                slot.filled.insert(part, format!("{name}.{part}"));
+            }
+        }
+    }
+
+    fn finish(
+        self,
+        encoding: Encoding,
+        blocks: usize,
+        rest: &BTreeMap<&str, Module>,
+    ) -> Result<Network> {
+        let has = |optional: &str| {
+            self.slots.iter().any(|slot| slot.optional == Some(optional) && !slot.filled.is_empty())
+        };
+        let (gate, se) = (has("gate"), has("se"));
+        let needed = |slot: &Slot| match slot.optional {
+            Some("gate") => gate,
+            Some(_) => se,
+            None => true,
+        };
+        let unplaced: Vec<String> = rest
+            .iter()
+            .flat_map(|(name, module)| module.iter().map(move |(part, shape)| (name, part, shape)))
+            .map(|(name, part, shape)| match part.is_empty() {
+                true => format!("{} {shape:?}", shown(name)),
+                false => format!("{}.{} {shape:?}", shown(name), shown(part)),
+            })
+            .collect();
+        let parts = |wanted: &dyn Fn(&Slot) -> bool| -> Vec<String> {
+            let slots = self.slots.iter().filter(|slot| wanted(slot));
+            slots
+                .flat_map(|slot| slot.parts.iter().map(move |part| (slot, part)))
+                .filter(|(slot, (part, _))| !slot.filled.contains_key(part))
+                .map(|(slot, (part, dims))| {
+                    format!("{}.{part} {}", slot.name, self.sizes.show(dims))
+                })
+                .collect()
+        };
+        let missing = parts(&needed);
+        if !unplaced.is_empty() {
+            let or_none = |list: Vec<String>| {
+                if list.is_empty() { "none".to_owned() } else { list.join(", ") }
+            };
+            return fail(format!(
+                "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO (the blocks are tower.0, tower.1, ...)",
+                unplaced.join(", "),
+                or_none(missing),
+                or_none(parts(&|slot| !needed(slot))),
+            ));
+        }
+        if !missing.is_empty() {
+            return fail(format!(
+                "missing: {}; expected all parts of a network: save its whole state_dict()",
+                missing.join(", ")
+            ));
+        }
+        let size = |var| self.sizes.get(var).unwrap_or(0);
+        let spec = Spec {
+            encoding,
+            channels: size(Var::Channels),
+            blocks,
+            recurrence: 1,
+            gate,
+            se_width: se.then(|| size(Var::SeWidth)),
+            policy_channels: size(Var::PolicyChannels),
+            value_channels: size(Var::ValueChannels),
+            value_hidden: size(Var::ValueHidden),
+            source: String::new(),
+            licence: String::new(),
+        };
+        let filled = self.slots.iter().flat_map(|slot| {
+            slot.filled
+                .iter()
+                .map(move |(part, name)| (format!("{}.{part}", slot.name), name.clone()))
+        });
+        Ok(Network { spec, names: filled.collect(), notes: self.notes })
+    }
+}

@@ -1,0 +1,208 @@
+//! The parts that a network has, with their shapes in terms of its sizes.
+
+use fianchetto::encoding::Encoding;
+use std::collections::BTreeMap;
+
+/// A size that is not known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Var {
+    Channels,
+    SeWidth,
+    PolicyChannels,
+    ValueChannels,
+    ValueHidden,
+}
+
+impl Var {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Channels => "channels",
+            Self::SeWidth => "se_width",
+            Self::PolicyChannels => "policy_channels",
+            Self::ValueChannels => "value_channels",
+            Self::ValueHidden => "value_hidden",
+        }
+    }
+}
+
+/// One dimension of an expected shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dim {
+    /// This number.
+    Is(usize),
+    /// So many times a size.
+    Times(usize, Var),
+}
+
+/// The sizes known so far, each with the tensor that showed it.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes(BTreeMap<Var, (usize, String)>);
+
+impl Sizes {
+    /// The size, if known.
+    pub fn get(&self, var: Var) -> Option<usize> {
+        self.0.get(&var).map(|(size, _)| *size)
+    }
+
+    /// Learns from a tensor of this shape. 1x1 convolutions and linear layers are one thing here.
+    ///
+    /// # Errors
+    /// The shape that was expected, in words, when it does not fit what is known.
+    pub fn fit(&mut self, dims: &[Dim], shape: &[usize], name: &str) -> Result<(), String> {
+        let flat = match shape {
+            [out, inputs, 1, 1] => &[*out, *inputs][..],
+            other => other,
+        };
+        let mut sizes = self.clone();
+        let fits = flat.len() == dims.len()
+            && flat.iter().zip(dims).all(|(&found, dim)| match *dim {
+                Dim::Is(n) => found == n,
+                Dim::Times(factor, var) => {
+                    let size = found / factor;
+                    found % factor == 0
+                        && sizes.0.entry(var).or_insert((size, name.to_owned())).0 == size
+                }
+            });
+        if !fits {
+            return Err(self.explain(dims));
+        }
+        *self = sizes;
+        Ok(())
+    }
+
+    /// The shape with the sizes that are known, `[64, 2 * se_width]`.
+    pub fn show(&self, dims: &[Dim]) -> String {
+        let dims = dims.iter().map(|dim| match *dim {
+            Dim::Is(n) => n.to_string(),
+            Dim::Times(factor, var) => match (self.get(var), factor) {
+                (Some(size), _) => factor.saturating_mul(size).to_string(),
+                (None, 1) => var.name().to_owned(),
+                (None, _) => format!("{factor} * {}", var.name()),
+            },
+        });
+        format!("[{}]", dims.collect::<Vec<_>>().join(", "))
+    }
+
+    /// [`Sizes::show`], and where the sizes come from.
+    fn explain(&self, dims: &[Dim]) -> String {
+        let mut text = self.show(dims);
+        for dim in dims {
+            if let Dim::Times(_, var) = dim
+                && let Some((size, from)) = self.0.get(var)
+            {
+                let reason = format!(", {} = {size} by {from}", var.name());
+                if !text.contains(&reason) {
+                    text.push_str(&reason);
+                }
+            }
+        }
+        text
+    }
+}
+
+/// One module of a network.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Its name in the weights file.
+    pub name: String,
+    /// The block it belongs to; `None` outside the tower.
+    pub block: Option<usize>,
+    /// The feature that it is part of, where networks may do without: `gate` or `se`.
+    pub optional: Option<&'static str>,
+    /// What its shape cannot show about the order of its inputs or outputs.
+    pub order: Option<&'static str>,
+    /// Its tensors; 1x1 convolutions as `[out, in]`.
+    pub parts: Vec<(&'static str, Vec<Dim>)>,
+    /// The checkpoint's name of each tensor found.
+    pub filled: BTreeMap<&'static str, String>,
+}
+
+impl Slot {
+    fn new(name: impl Into<String>, parts: Vec<(&'static str, Vec<Dim>)>) -> Self {
+        Self {
+            name: name.into(),
+            block: None,
+            optional: None,
+            order: None,
+            parts,
+            filled: BTreeMap::new(),
+        }
+    }
+
+    fn convolution(name: impl Into<String>, weight: Vec<Dim>) -> Self {
+        Self::new(name, vec![("weight", weight)])
+    }
+
+    fn linear(name: impl Into<String>, outputs: Dim, inputs: Dim) -> Self {
+        Self::new(name, vec![("weight", vec![outputs, inputs]), ("bias", vec![outputs])])
+    }
+
+    fn batch_norm(name: impl Into<String>, channels: Dim) -> Self {
+        let parts = ["weight", "bias", "running_mean", "running_var"];
+        Self::new(name, parts.map(|part| (part, vec![channels])).into())
+    }
+
+    fn inside(self, block: usize) -> Self {
+        Self { block: Some(block), ..self }
+    }
+
+    fn part_of(self, feature: &'static str) -> Self {
+        Self { optional: Some(feature), ..self }
+    }
+
+    fn in_order(self, order: &'static str) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    /// Whether it is a convolution, which BatchNorm follows.
+    pub fn is_convolution(&self) -> bool {
+        self.parts.len() == 1
+    }
+}
+
+/// The parts of a network with so many blocks, in the order of the forward pass.
+pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
+    use Dim::{Is, Times};
+    let c = Times(1, Var::Channels);
+    let (w, p, v, h) = (
+        Times(1, Var::SeWidth),
+        Times(1, Var::PolicyChannels),
+        Times(1, Var::ValueChannels),
+        Times(1, Var::ValueHidden),
+    );
+    let two_c = Times(2, Var::Channels);
+
+    let mut slots = vec![
+        Slot::convolution("stem.0", vec![c, Is(encoding.planes()), Is(3), Is(3)]),
+        Slot::batch_norm("stem.1", c),
+    ];
+    for i in 0..blocks {
+        for n in 1..=2 {
+            slots.push(
+                Slot::convolution(format!("tower.{i}.conv{n}"), vec![c, c, Is(3), Is(3)]).inside(i),
+            );
+            slots.push(Slot::batch_norm(format!("tower.{i}.bn{n}"), c).inside(i));
+        }
+        slots.push(Slot::linear(format!("tower.{i}.se.fc1"), w, c).inside(i).part_of("se"));
+        slots.push(
+            Slot::linear(format!("tower.{i}.se.fc2"), two_c, w)
+                .inside(i)
+                .part_of("se")
+                .in_order("the first half of the outputs scales, the second is added"),
+        );
+    }
+    slots.extend([
+        Slot::linear("gate", c, two_c).part_of("gate").in_order(
+            "the first half of the inputs is the candidate, the second the previous state",
+        ),
+        Slot::convolution("policy_conv", vec![p, c]),
+        Slot::batch_norm("policy_bn", p),
+        Slot::linear("policy_fc", Is(encoding.policy_size()), Times(64, Var::PolicyChannels)),
+        Slot::convolution("value_conv", vec![v, c]),
+        Slot::batch_norm("value_bn", v),
+        Slot::linear("value_fc1", h, Times(64, Var::ValueChannels)),
+        Slot::linear("value_fc2", Is(1), h),
+    ]);
+    slots
+}
