@@ -1,5 +1,17 @@
 //! What a network is, on the host: its architecture, its weights, its slow and obvious forward pass.
 
+mod float16;
+pub mod reference;
 pub mod spec;
+pub mod weights;
 
 pub use spec::{Spec, SpecError};
+pub use weights::{Contents, Network, Real, WeightsError};
+
+/// The default network's weights file, built into the program with the feature `embed`.
+pub fn embedded() -> Option<&'static [u8]> {
+    #[cfg(feature = "embed")]
+    return Some(include_bytes!("../../weights/first-64x6r2.safetensors"));
+    #[cfg(not(feature = "embed"))]
+    None
+}

@@ -7,13 +7,17 @@
 use crate::encoding::Encoding;
 use std::collections::HashMap;
 use std::fmt;
+use std::iter;
+use std::ops::RangeInclusive;
 
 /// The version of the metadata layout that this program writes, and the only one it reads.
 pub const FORMAT_VERSION: &str = "1";
 
-/// The largest value accepted for any size in a [`Spec`], far beyond networks in use, so that
-/// a corrupted file cannot ask for absurd amounts of memory.
-const LARGEST: usize = 65_536;
+/// What a size may be: far beyond networks in use, yet so that a corrupted file cannot ask for absurd
+/// amounts of memory or time.
+const SIZE: RangeInclusive<usize> = 1..=16_384;
+const BLOCKS: RangeInclusive<usize> = 0..=1_024;
+const RECURRENCE: RangeInclusive<usize> = 1..=64;
 
 /// What a residual policy and value network looks like. Every size is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +94,14 @@ impl Spec {
         }
         Ok(Self {
             encoding,
-            channels: size(metadata, "channels", 1)?,
-            blocks: size(metadata, "blocks", 0)?,
-            recurrence: size(metadata, "recurrence", 1)?,
+            channels: size(metadata, "channels", SIZE)?,
+            blocks: size(metadata, "blocks", BLOCKS)?,
+            recurrence: size(metadata, "recurrence", RECURRENCE)?,
             gate: switch(metadata, "gate")?,
-            se_width: Some(size(metadata, "se_width", 0)?).filter(|&width| width > 0),
-            policy_channels: size(metadata, "policy_channels", 1)?,
-            value_channels: size(metadata, "value_channels", 1)?,
-            value_hidden: size(metadata, "value_hidden", 1)?,
+            se_width: Some(size(metadata, "se_width", 0..=*SIZE.end())?).filter(|&width| width > 0),
+            policy_channels: size(metadata, "policy_channels", SIZE)?,
+            value_channels: size(metadata, "value_channels", SIZE)?,
+            value_hidden: size(metadata, "value_hidden", SIZE)?,
             source: text(metadata, "source")?.to_owned(),
             licence: text(metadata, "licence")?.to_owned(),
         })
@@ -129,21 +133,35 @@ impl Spec {
     ///
     /// Convolutions are `[out, in, height, width]`, linear layers `[out, in]`, the gate
     /// `[channels, 2 * channels, 1, 1]` over (candidate, previous).
-    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        let c = self.channels;
+    pub fn tensors(&self) -> impl Iterator<Item = (String, Vec<usize>)> {
+        iter::once(self.stem_tensors())
+            .chain((0..self.blocks).map(|block| self.block_tensors(block)))
+            .chain(iter::once_with(|| self.last_tensors()))
+            .flat_map(|part| part.0)
+    }
+
+    fn stem_tensors(&self) -> TensorList {
         let mut list = TensorList::default();
-        list.add("stem.0.weight", &[c, self.encoding.planes(), 3, 3]);
-        list.batch_norm("stem.1", c);
-        for i in 0..self.blocks {
-            for n in 1..=2 {
-                list.add(&format!("tower.{i}.conv{n}.weight"), &[c, c, 3, 3]);
-                list.batch_norm(&format!("tower.{i}.bn{n}"), c);
-            }
-            if let Some(width) = self.se_width {
-                list.linear(&format!("tower.{i}.se.fc1"), width, c);
-                list.linear(&format!("tower.{i}.se.fc2"), 2 * c, width);
-            }
+        list.add("stem.0.weight", &[self.channels, self.encoding.planes(), 3, 3]);
+        list.batch_norm("stem.1", self.channels);
+        list
+    }
+
+    fn block_tensors(&self, block: usize) -> TensorList {
+        let (c, mut list) = (self.channels, TensorList::default());
+        for n in 1..=2 {
+            list.add(&format!("tower.{block}.conv{n}.weight"), &[c, c, 3, 3]);
+            list.batch_norm(&format!("tower.{block}.bn{n}"), c);
         }
+        if let Some(width) = self.se_width {
+            list.linear(&format!("tower.{block}.se.fc1"), width, c);
+            list.linear(&format!("tower.{block}.se.fc2"), 2 * c, width);
+        }
+        list
+    }
+
+    fn last_tensors(&self) -> TensorList {
+        let (c, mut list) = (self.channels, TensorList::default());
         if self.gate {
             list.add("gate.weight", &[c, 2 * c, 1, 1]);
             list.add("gate.bias", &[c]);
@@ -155,13 +173,12 @@ impl Spec {
         list.batch_norm("value_bn", self.value_channels);
         list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
         list.linear("value_fc2", 1, self.value_hidden);
-        list.0
+        list
     }
 
     /// Learned parameters (running statistics of BatchNorm are not counted, as in PyTorch).
     pub fn parameters(&self) -> usize {
         self.tensors()
-            .iter()
             .filter(|(name, _)| !name.contains(".running_"))
             .map(|(_, shape)| shape.iter().product::<usize>())
             .sum()
@@ -199,12 +216,15 @@ fn text<'a>(metadata: &'a HashMap<String, String>, key: &'static str) -> Result<
 fn size(
     metadata: &HashMap<String, String>,
     key: &'static str,
-    smallest: usize,
+    range: RangeInclusive<usize>,
 ) -> Result<usize, SpecError> {
     let found = text(metadata, key)?;
     match found.parse() {
-        Ok(n) if (smallest..=LARGEST).contains(&n) => Ok(n),
-        _ => Err(invalid(key, found, &format!("a whole number from {smallest} to {LARGEST}"))),
+        Ok(n) if range.contains(&n) => Ok(n),
+        _ => {
+            let expected = format!("a whole number from {} to {}", range.start(), range.end());
+            Err(invalid(key, found, &expected))
+        }
     }
 }
 

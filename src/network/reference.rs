@@ -1,0 +1,102 @@
+//! The forward pass as the papers write it: plain loops, one position at a time.
+//!
+//! This is the oracle: every fast backend is tested equal to it, and it is tested equal to PyTorch.
+
+use super::weights::{Block, Convolution, Linear, Network, Real, SqueezeExcite};
+use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate};
+
+/// Evaluates one position: planes `[planes, 8, 8]` to all logits `[policy size]` and the value in [-1, 1].
+///
+/// # Panics
+/// When `planes` has another shape than the network's input.
+pub fn forward<T: Real>(network: &Network<T>, planes: ArrayView3<'_, T>) -> (Array1<T>, T) {
+    let mut state = relu(convolve(planes, &network.stem)); //       [channels, 8, 8]
+    for _ in 0..network.spec.recurrence {
+        let previous = state.clone();
+        for block in &network.tower {
+            state = residual(state, block);
+        }
+        if let Some(gate) = &network.gate {
+            state = mix(state, previous, gate);
+        }
+    }
+    let features = flatten(relu(convolve(state.view(), &network.policy_conv))); // [policy channels * 64]
+    let logits = linear(&features, &network.policy); //                            [policy size]
+
+    let features = flatten(relu(convolve(state.view(), &network.value_conv))); //  [value channels * 64]
+    let hidden = linear(&features, &network.value_hidden).mapv(at_least_zero); //  [value hidden]
+    let value = linear(&hidden, &network.value)[0].tanh();
+    (logits, value)
+}
+
+fn residual<T: Real>(input: Array3<T>, block: &Block<T>) -> Array3<T> {
+    let hidden = relu(convolve(input.view(), &block.conv1));
+    let mut change = convolve(hidden.view(), &block.conv2);
+    if let Some(se) = &block.se {
+        squeeze_excite(&mut change, se);
+    }
+    relu(input + change)
+}
+
+/// `y[o, r, f] = bias[o] + sum over i, dr, df of weight[o, i, dr, df] * x[i, r + dr - pad, f + df - pad]`,
+/// squares off the board counting as zero.
+fn convolve<T: Real>(input: ArrayView3<'_, T>, conv: &Convolution<T>) -> Array3<T> {
+    let (outputs, inputs, kernel, _) = conv.weight.dim();
+    assert_eq!(input.dim(), (inputs, 8, 8));
+    let pad = kernel / 2;
+    let mut output = Array3::zeros((outputs, 8, 8));
+    for ((o, rank, file), y) in output.indexed_iter_mut() {
+        let mut sum = conv.bias[o];
+        for i in 0..inputs {
+            for dr in pad.saturating_sub(rank)..kernel.min(8 + pad - rank) {
+                for df in pad.saturating_sub(file)..kernel.min(8 + pad - file) {
+                    let x = input[[i, rank + dr - pad, file + df - pad]];
+                    sum += conv.weight[[o, i, dr, df]] * x;
+                }
+            }
+        }
+        *y = sum;
+    }
+    output
+}
+
+/// Scales each channel by a sigmoid and adds an offset, both computed from the means of all channels.
+fn squeeze_excite<T: Real>(x: &mut Array3<T>, se: &SqueezeExcite<T>) {
+    let channels = x.len_of(Axis(0));
+    let squares = T::from_f64(64.0);
+    let means = x.map_axis(Axis(2), |rank| rank.sum()).sum_axis(Axis(1)) / squares; // [channels]
+    let hidden = linear(&means, &se.squeeze).mapv(at_least_zero); //                    [se width]
+    let excited = linear(&hidden, &se.excite); //                                       [2 * channels]
+    for (c, mut plane) in x.outer_iter_mut().enumerate() {
+        let (scale, offset) = (sigmoid(excited[c]), excited[channels + c]);
+        plane.mapv_inplace(|x| scale * x + offset);
+    }
+}
+
+/// `z * candidate + (1 - z) * previous` with `z = sigmoid(W [candidate; previous])`.
+fn mix<T: Real>(candidate: Array3<T>, previous: Array3<T>, gate: &Convolution<T>) -> Array3<T> {
+    let both = concatenate(Axis(0), &[candidate.view(), previous.view()])
+        .expect("both have the shape of the state");
+    let z = convolve(both.view(), gate).mapv(sigmoid);
+    &z * &candidate + z.mapv(|z| T::one() - z) * &previous
+}
+
+fn linear<T: Real>(input: &Array1<T>, layer: &Linear<T>) -> Array1<T> {
+    layer.weight.dot(input) + &layer.bias
+}
+
+fn flatten<T: Real>(x: Array3<T>) -> Array1<T> {
+    x.into_iter().collect()
+}
+
+fn relu<T: Real>(x: Array3<T>) -> Array3<T> {
+    x.mapv_into(at_least_zero)
+}
+
+fn at_least_zero<T: Real>(x: T) -> T {
+    x.max(T::zero())
+}
+
+fn sigmoid<T: Real>(x: T) -> T {
+    T::one() / (T::one() + (-x).exp())
+}

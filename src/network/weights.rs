@@ -1,0 +1,346 @@
+//! From a weights file to the layers of a network, BatchNorm folded into the convolutions.
+
+use super::float16;
+use super::spec::{Spec, SpecError};
+use ndarray::{Array1, Array2, Array4, NdFloat, ShapeBuilder};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// Added to every variance of a BatchNorm, as PyTorch does by default.
+const BATCH_NORM_EPSILON: f64 = 1e-5;
+
+/// The number type a network computes in: `f32`, or `f64` for the exact reference.
+pub trait Real: NdFloat {
+    /// The nearest value of this type.
+    fn from_f64(x: f64) -> Self;
+    /// The same value: every `f32` is a value of this type.
+    fn from_f32(x: f32) -> Self;
+}
+
+impl Real for f32 {
+    fn from_f64(x: f64) -> Self {
+        x as f32
+    }
+    fn from_f32(x: f32) -> Self {
+        x
+    }
+}
+
+impl Real for f64 {
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+    fn from_f32(x: f32) -> Self {
+        x.into()
+    }
+}
+
+/// A square convolution over 8x8 boards, padded so that the board keeps its size.
+#[derive(Clone, Debug)]
+pub struct Convolution<T> {
+    /// `[out, in, kernel, kernel]`.
+    pub weight: Array4<T>,
+    /// `[out]`.
+    pub bias: Array1<T>,
+}
+
+/// A fully connected layer.
+#[derive(Clone, Debug)]
+pub struct Linear<T> {
+    /// `[out, in]`.
+    pub weight: Array2<T>,
+    /// `[out]`.
+    pub bias: Array1<T>,
+}
+
+/// Squeeze-and-excitation (Hu et al. 2017) with a bias: a scale and an offset for each channel from
+/// the means of all channels.
+#[derive(Clone, Debug)]
+pub struct SqueezeExcite<T> {
+    /// channels -> width.
+    pub squeeze: Linear<T>,
+    /// width -> 2 * channels: the scales before the sigmoid, then the offsets.
+    pub excite: Linear<T>,
+}
+
+/// A residual block (He et al. 2015).
+#[derive(Clone, Debug)]
+pub struct Block<T> {
+    /// The first 3x3 convolution.
+    pub conv1: Convolution<T>,
+    /// The second 3x3 convolution.
+    pub conv2: Convolution<T>,
+    /// Between the second convolution and the addition.
+    pub se: Option<SqueezeExcite<T>>,
+}
+
+/// The layers of a network, ready to compute with.
+#[derive(Clone, Debug)]
+pub struct Network<T = f32> {
+    /// The architecture.
+    pub spec: Spec,
+    /// planes -> channels, 3x3.
+    pub stem: Convolution<T>,
+    /// The residual blocks.
+    pub tower: Vec<Block<T>>,
+    /// (candidate, previous) -> channels, 1x1.
+    pub gate: Option<Convolution<T>>,
+    /// channels -> policy channels, 1x1.
+    pub policy_conv: Convolution<T>,
+    /// policy channels * 64 -> policy size.
+    pub policy: Linear<T>,
+    /// channels -> value channels, 1x1.
+    pub value_conv: Convolution<T>,
+    /// value channels * 64 -> hidden.
+    pub value_hidden: Linear<T>,
+    /// hidden -> 1.
+    pub value: Linear<T>,
+}
+
+impl<T: Real> Network<T> {
+    /// Reads a weights file from disk.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, WeightsError> {
+        Self::from_safetensors(&std::fs::read(path).map_err(WeightsError::Read)?)
+    }
+
+    /// Reads the bytes of a weights file. Tensors may be F32, F16 or BF16.
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
+        let (spec, file) = open(bytes)?;
+        let layers = Layers(&file);
+        let tower = (0..spec.blocks).map(|i| {
+            Ok(Block {
+                conv1: layers.normalised(&format!("tower.{i}.conv1"), &format!("tower.{i}.bn1"))?,
+                conv2: layers.normalised(&format!("tower.{i}.conv2"), &format!("tower.{i}.bn2"))?,
+                se: match spec.se_width {
+                    Some(_) => Some(SqueezeExcite {
+                        squeeze: layers.linear(&format!("tower.{i}.se.fc1"))?,
+                        excite: layers.linear(&format!("tower.{i}.se.fc2"))?,
+                    }),
+                    None => None,
+                },
+            })
+        });
+        Ok(Self {
+            stem: layers.normalised("stem.0", "stem.1")?,
+            tower: tower.collect::<Result<_, WeightsError>>()?,
+            gate: if spec.gate { Some(layers.biased("gate")?) } else { None },
+            policy_conv: layers.normalised("policy_conv", "policy_bn")?,
+            policy: layers.linear("policy_fc")?,
+            value_conv: layers.normalised("value_conv", "value_bn")?,
+            value_hidden: layers.linear("value_fc1")?,
+            value: layers.linear("value_fc2")?,
+            spec,
+        })
+    }
+}
+
+/// What a weights file holds, without its numbers.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The architecture.
+    pub spec: Spec,
+    /// How many stored values there are of each type (`"F16"`), by name.
+    pub values: BTreeMap<String, usize>,
+}
+
+impl Contents {
+    /// Reads the header of a weights file and checks it as [`Network::from_safetensors`] would.
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
+        let (spec, file) = open(bytes)?;
+        let mut values = BTreeMap::new();
+        for (_, view) in file.iter() {
+            *values.entry(view.dtype().to_string()).or_default() +=
+                view.shape().iter().product::<usize>();
+        }
+        Ok(Self { spec, values })
+    }
+}
+
+/// Why a weights file cannot be used.
+#[derive(Debug)]
+pub enum WeightsError {
+    /// The file cannot be read.
+    Read(std::io::Error),
+    /// The bytes are not a safetensors file.
+    Format(String),
+    /// The metadata does not describe a network.
+    Spec(SpecError),
+    /// A tensor that the architecture needs is not there.
+    Missing {
+        /// Its name.
+        name: String,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// A tensor is there that the architecture does not have.
+    Unknown(String),
+    /// A tensor has another shape than the architecture gives it.
+    Shape {
+        /// Its name.
+        name: String,
+        /// What the file holds.
+        found: Vec<usize>,
+        /// What the architecture needs.
+        expected: Vec<usize>,
+    },
+    /// A tensor has a type that cannot be read.
+    Type {
+        /// Its name.
+        name: String,
+        /// Its type.
+        found: String,
+    },
+    /// A tensor holds a number that cannot be computed with.
+    Number {
+        /// Its name.
+        name: String,
+        /// The number.
+        found: f64,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for WeightsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "cannot read the file: {error}"),
+            Self::Format(error) => write!(
+                f,
+                "not a complete safetensors file ({error}); make one with fianchetto-convert"
+            ),
+            Self::Spec(error) => error.fmt(f),
+            Self::Missing { name, shape } => {
+                write!(f, "tensor `{name}` {shape:?} is missing; convert the checkpoint again")
+            }
+            Self::Unknown(name) => write!(
+                f,
+                "tensor `{name}` does not belong to the architecture in the metadata; convert the checkpoint again"
+            ),
+            Self::Shape { name, found, expected } => {
+                write!(f, "tensor `{name}` is {found:?}, expected {expected:?} by the metadata")
+            }
+            Self::Type { name, found } => {
+                write!(f, "tensor `{name}` holds {found}, expected F32, F16 or BF16")
+            }
+            Self::Number { name, found, expected } => {
+                write!(f, "tensor `{name}` holds {found}, expected {expected}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for WeightsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read(error) => Some(error),
+            Self::Spec(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Parses the header and checks that the tensors are those of the architecture, so that nothing is
+/// allocated by the metadata's word alone.
+fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
+    let format = |error| WeightsError::Format(format!("{error}"));
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(format)?;
+    let file = SafeTensors::deserialize(bytes).map_err(format)?;
+    let metadata = header.metadata().clone().unwrap_or_default();
+    let spec = Spec::from_metadata(&metadata.into_iter().collect()).map_err(WeightsError::Spec)?;
+
+    let mut known = 0;
+    for (name, shape) in spec.tensors() {
+        let Ok(view) = file.tensor(&name) else {
+            return Err(WeightsError::Missing { name, shape });
+        };
+        if view.shape() != shape {
+            let found = view.shape().to_vec();
+            return Err(WeightsError::Shape { name, found, expected: shape });
+        }
+        if !matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16) {
+            return Err(WeightsError::Type { name, found: view.dtype().to_string() });
+        }
+        known += 1;
+    }
+    if file.len() > known {
+        let expected: Vec<_> = spec.tensors().map(|(name, _)| name).collect();
+        if let Some(name) = file.names().into_iter().find(|name| !expected.iter().any(|e| e == name)) {
+            return Err(WeightsError::Unknown(name.to_string()));
+        }
+    }
+    Ok((spec, file))
+}
+
+/// Layers by name, from a file that [`open`] has checked.
+struct Layers<'a>(&'a SafeTensors<'a>);
+
+impl Layers<'_> {
+    fn tensor<T: Real>(&self, name: &str) -> Result<(Vec<usize>, Vec<T>), WeightsError> {
+        let view = self.0.tensor(name).map_err(|error| WeightsError::Format(format!("{error}")))?;
+        let numbers = numbers(&view);
+        if let Some(bad) = numbers.iter().find(|x: &&T| !x.is_finite()) {
+            let found = bad.to_f64().unwrap_or(f64::NAN);
+            let expected = "finite numbers only";
+            return Err(WeightsError::Number { name: name.to_owned(), found, expected });
+        }
+        Ok((view.shape().to_vec(), numbers))
+    }
+
+    fn linear<T: Real>(&self, name: &str) -> Result<Linear<T>, WeightsError> {
+        let (shape, weight) = self.tensor(&format!("{name}.weight"))?;
+        let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+        Ok(Linear { weight: array((shape[0], shape[1]), weight), bias: Array1::from(bias) })
+    }
+
+    fn biased<T: Real>(&self, name: &str) -> Result<Convolution<T>, WeightsError> {
+        let (shape, weight) = self.tensor(&format!("{name}.weight"))?;
+        let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+        let shape = (shape[0], shape[1], shape[2], shape[3]);
+        Ok(Convolution { weight: array(shape, weight), bias: Array1::from(bias) })
+    }
+
+    /// A convolution without bias and the BatchNorm after it, as one convolution with a bias.
+    fn normalised<T: Real>(&self, conv: &str, norm: &str) -> Result<Convolution<T>, WeightsError> {
+        let (shape, weight) = self.tensor::<f32>(&format!("{conv}.weight"))?;
+        let part = |part: &str| Ok(self.tensor::<f64>(&format!("{norm}.{part}"))?.1);
+        let (gain, offset) = (part("weight")?, part("bias")?);
+        let (mean, variance) = (part("running_mean")?, part("running_var")?);
+        if let Some(&found) = variance.iter().find(|&&variance| variance < 0.0) {
+            let (name, expected) = (format!("{norm}.running_var"), "no negative variance");
+            return Err(WeightsError::Number { name, found, expected });
+        }
+        let scale: Vec<f64> = (gain.iter().zip(&variance))
+            .map(|(gain, variance)| gain / (variance + BATCH_NORM_EPSILON).sqrt())
+            .collect();
+        let folded = weight
+            .chunks(weight.len() / scale.len())
+            .zip(&scale)
+            .flat_map(|(filter, scale)| filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale)))
+            .collect();
+        let bias = (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
+        let shape = (shape[0], shape[1], shape[2], shape[3]);
+        Ok(Convolution { weight: array(shape, folded), bias })
+    }
+}
+
+fn array<T, S: ShapeBuilder>(shape: S, numbers: Vec<T>) -> ndarray::Array<T, S::Dim>
+where
+    S: Into<ndarray::StrideShape<S::Dim>>,
+{
+    ndarray::Array::from_shape_vec(shape, numbers).expect("the file's shape fits its data")
+}
+
+fn numbers<T: Real>(view: &TensorView<'_>) -> Vec<T> {
+    let pairs = || view.data().as_chunks::<2>().0.iter().map(|&pair| u16::from_le_bytes(pair));
+    match view.dtype() {
+        Dtype::F16 => pairs().map(|bits| T::from_f32(float16::from_f16(bits))).collect(),
+        Dtype::BF16 => pairs().map(|bits| T::from_f32(float16::from_bf16(bits))).collect(),
+        _ => {
+            let words = view.data().as_chunks::<4>().0;
+            words.iter().map(|&word| T::from_f32(f32::from_le_bytes(word))).collect()
+        }
+    }
+}

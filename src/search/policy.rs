@@ -1,0 +1,99 @@
+//! The player without search: one forward pass, and the most probable move is played.
+
+use super::finish::{finish, is_mate, played};
+use super::player::{Choice, Limits, Line, PlayError, Player, Report, Score, Settings};
+use super::random::Random;
+use crate::chess::Game;
+use crate::evaluator::Evaluator;
+use std::sync::atomic::AtomicBool;
+
+/// Plays what a policy network holds most probable.
+pub struct Policy {
+    evaluator: Evaluator,
+    settings: Settings,
+    random: Random,
+}
+
+impl Policy {
+    /// A player with the default settings, whose random numbers differ from run to run.
+    pub fn new(evaluator: Evaluator) -> Self {
+        Self { evaluator, settings: Settings::default(), random: Random::from_time() }
+    }
+}
+
+impl Player for Policy {
+    fn name(&self) -> String {
+        format!("policy on {}", self.evaluator.name())
+    }
+
+    fn configure(&mut self, settings: &Settings) {
+        self.settings = settings.clone();
+    }
+
+    /// One evaluation: far too short for `stop` or a clock to matter.
+    fn choose(
+        &mut self,
+        game: &Game,
+        limits: &Limits,
+        _stop: &AtomicBool,
+        report: &mut dyn FnMut(&Report),
+    ) -> Result<Choice, PlayError> {
+        let evaluation =
+            self.evaluator.evaluate(game).map_err(|error| PlayError(error.to_string()))?;
+        let mut priors = evaluation.priors;
+        let legal = priors.len();
+        let mates = finish(game.board(), &mut priors, self.settings.finish_plies);
+
+        let mut candidates: Vec<_> = priors.into_iter().zip(mates).collect();
+        if !limits.search_moves.is_empty() {
+            candidates.retain(|((mv, _), _)| limits.search_moves.contains(mv));
+        }
+        candidates.sort_by(|((_, a), _), ((_, b), _)| b.total_cmp(a));
+        if self.settings.temperature > 0.0 {
+            let probabilities: Vec<f64> = candidates.iter().map(|((_, p), _)| *p).collect();
+            let drawn = draw(&probabilities, self.settings.temperature, self.random.unit());
+            // The first line is the one that is played.
+            candidates[..=drawn].rotate_right(1);
+        }
+
+        let score = Score::Centipawns(centipawns(evaluation.value));
+        let line = |((mv, probability), mate): ((_, f64), Option<i32>)| Line {
+            moves: vec![mv],
+            score: match mate.or_else(|| is_mate(&played(game.board(), mv)).then_some(1)) {
+                Some(moves) => Score::Mate(moves),
+                None => score,
+            },
+            probability: Some(probability),
+        };
+        let lines: Vec<Line> = candidates.into_iter().map(line).collect();
+        let best = lines.first().map(|line| line.moves[0]);
+        let remark = lines.first().and_then(|line| line.probability).map(|probability| {
+            format!("policy {:.1}% over {legal} legal moves", 100.0 * probability)
+        });
+        report(&Report { depth: 1, nodes: 1, value: evaluation.value, lines, remark });
+        Ok(Choice { best, ponder: None })
+    }
+}
+
+/// The value as a chess program shows it, by the formula of RDTChess.
+fn centipawns(value: f64) -> i32 {
+    (111.714_640_912 * (1.562_068_842_1 * value.clamp(-0.99, 0.99)).tan()) as i32
+}
+
+/// Which of the candidates, best first, a uniform number in [0, 1) picks when each is to be drawn
+/// in proportion to `probability^(1/temperature)`.
+fn draw(probabilities: &[f64], temperature: f64, unit: f64) -> usize {
+    let best = probabilities.first().copied().unwrap_or(0.0);
+    if best <= 0.0 {
+        return 0;
+    }
+    let weights = probabilities.iter().map(|p| (p / best).powf(1.0 / temperature));
+    let mut left = unit * weights.clone().sum::<f64>();
+    for (i, weight) in weights.enumerate() {
+        left -= weight;
+        if left < 0.0 {
+            return i;
+        }
+    }
+    0
+}
