@@ -235,7 +235,7 @@ fn has_en_passant_capture(board: &Board) -> bool {
 
 /// Whether no sequence of legal moves can mate: bare kings, one minor piece in all, or bishops only,
 /// all on squares of one colour.
-fn insufficient_material(board: &Board) -> bool {
+pub fn insufficient_material(board: &Board) -> bool {
     let [pawns, knights, bishops, rooks, queens] = [
         Piece::Pawn,
         Piece::Knight,

@@ -1,0 +1,139 @@
+//! From the command line to a [`Command`] and the engine's options.
+
+use super::Failure;
+use fianchetto::uci::Options;
+use lexopt::{Arg, Parser, ValueExt};
+use std::io::{self, Write};
+
+/// What to do.
+pub enum Command {
+    Uci,
+    Predict(Predict),
+    Bench,
+    Speed(Speed),
+    Describe,
+    Help,
+    Version,
+}
+
+/// What `predict` is asked for.
+#[derive(Default)]
+pub struct Predict {
+    /// `FEN moves ...` in words; empty for the start position, `-` for positions from standard input.
+    pub position: Vec<String>,
+    pub top: Option<usize>,
+    pub json: bool,
+}
+
+/// What `speed` is asked for.
+pub struct Speed {
+    pub batches: Vec<usize>,
+    /// How long to measure each batch size.
+    pub seconds: f64,
+    pub json: bool,
+}
+
+const USAGE: &str = "\
+usage: fianchetto                                          speak UCI: what a chess program starts
+       fianchetto predict [FEN|startpos] [moves e2e4 ...]  the most probable moves of a position
+       fianchetto bench                                    fixed work; last line: nodes and nodes a second
+       fianchetto speed                                    latency and positions a second of the network
+       fianchetto describe [WEIGHTS]                       what a weights file holds, what will run it
+
+predict:  --top N          show the N most probable moves (5; with --json all)
+          --json           one line of JSON a position
+          -                (as the position) read positions from standard input, one a line
+speed:    --batch 1,8,64   batch sizes
+          --seconds S      time to measure each of them (2)
+          --json           JSON
+
+everywhere:
+";
+
+/// Writes how the program is used.
+pub fn help(out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{USAGE}")?;
+    for line in Options::flag_help() {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out, "  --option NAME=VALUE  Any UCI option.")?;
+    writeln!(out, "  --help, --version")
+}
+
+impl From<lexopt::Error> for Failure {
+    fn from(error: lexopt::Error) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// Reads the whole command line.
+pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
+    let mut options = Options::default();
+    let mut command = Command::Uci;
+    let mut batches = vec![1, 8, 64];
+    let mut named = false;
+    while let Some(argument) = parser.next()? {
+        let usage = |error: fianchetto::uci::OptionError| Failure::Usage(error.to_string());
+        match (argument, &mut command) {
+            (Arg::Long("help") | Arg::Short('h'), _) => return Ok((Command::Help, options)),
+            (Arg::Long("version") | Arg::Short('V'), _) => return Ok((Command::Version, options)),
+            (Arg::Long("option"), _) => {
+                options.set_assignment(&parser.value()?.string()?).map_err(usage)?;
+            }
+            (Arg::Long("json"), Command::Predict(Predict { json, .. }) | Command::Speed(Speed { json, .. })) => {
+                *json = true;
+            }
+            (Arg::Long("top"), Command::Predict(predict)) => {
+                predict.top = Some(positive("--top", &parser.value()?.string()?)?);
+            }
+            (Arg::Long("batch"), Command::Speed(speed)) => {
+                let list = parser.value()?.string()?;
+                let sizes = list.split(',').map(|size| positive("--batch", size));
+                speed.batches = sizes.collect::<Result<_, _>>()?;
+            }
+            (Arg::Long("seconds"), Command::Speed(speed)) => {
+                let text = parser.value()?.string()?;
+                let seconds = text.parse().ok().filter(|s| (0.0..=3600.0).contains(s));
+                speed.seconds = seconds.ok_or_else(|| {
+                    Failure::Usage(format!("--seconds is {text:?}, expected a number from 0 to 3600"))
+                })?;
+            }
+            (Arg::Long(flag), _) if Options::name_of_flag(flag).is_some() => {
+                let name = Options::name_of_flag(flag).unwrap_or_default();
+                options.set(name, &parser.value()?.string()?).map_err(usage)?;
+            }
+            (Arg::Value(word), Command::Predict(predict)) => predict.position.push(word.string()?),
+            (Arg::Value(file), Command::Describe) => {
+                options.set("WeightsFile", &file.string()?).map_err(usage)?;
+            }
+            (Arg::Value(word), Command::Uci) if !named => {
+                named = true;
+                command = named_command(&word.string()?, std::mem::take(&mut batches))?;
+            }
+            (argument, _) => return Err(argument.unexpected().into()),
+        }
+    }
+    Ok((command, options))
+}
+
+fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
+    Ok(match name {
+        "uci" => Command::Uci,
+        "predict" => Command::Predict(Predict::default()),
+        "bench" => Command::Bench,
+        "speed" => Command::Speed(Speed { batches, seconds: 2.0, json: false }),
+        "describe" => Command::Describe,
+        "help" => Command::Help,
+        _ => {
+            let expected = "predict, bench, speed or describe, or nothing for UCI";
+            return Err(Failure::Usage(format!("there is no command {name:?}, expected {expected}")));
+        }
+    })
+}
+
+fn positive(flag: &str, text: &str) -> Result<usize, Failure> {
+    let number = text.trim().parse().ok().filter(|number| (1..=65_536).contains(number));
+    number.ok_or_else(|| {
+        Failure::Usage(format!("{flag} is {text:?}, expected a whole number from 1 to 65536"))
+    })
+}

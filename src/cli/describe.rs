@@ -1,0 +1,76 @@
+//! `describe`: what a weights file holds, and what this machine will run it with.
+
+use super::{Failure, engine, grouped};
+use fianchetto::network::{Contents, Network, Spec};
+use fianchetto::uci::Options;
+use std::io::Write;
+
+pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
+    let bytes = engine::weights(options).map_err(Failure::Work)?;
+    let unusable = |error| Failure::Work(engine::unusable(options, error));
+    let Contents { spec, values } = Contents::from_safetensors(&bytes).map_err(unusable)?;
+    // Loading it tells whether the numbers are usable too.
+    let network = Network::from_safetensors(&bytes).map_err(unusable)?;
+    let backend = engine::backend(network, options);
+
+    let values: Vec<String> =
+        values.iter().map(|(kind, count)| format!("{} as {kind}", grouped(count))).collect();
+    let stored = format!(
+        "{:.1} MiB: {} values",
+        bytes.len() as f64 / f64::from(1 << 20),
+        values.join(", ")
+    );
+    let rows = [
+        ("weights", engine::weights_name(options).to_owned()),
+        ("encoding", format!("{}, policy {}", spec.encoding.name(), spec.encoding.policy_name())),
+        ("tower", tower(&spec)),
+        ("policy head", format!("{} channels -> {}", spec.policy_channels, spec.encoding.policy_size())),
+        ("value head", format!("{} channels -> {} -> 1", spec.value_channels, spec.value_hidden)),
+        ("parameters", grouped(spec.parameters())),
+        ("stored", stored),
+        ("source", spec.source),
+        ("licence", spec.licence),
+        ("runs on", format!("{}, {}", backend.name(), backend.device())),
+        ("machine", machine()),
+    ];
+    for (name, value) in rows {
+        writeln!(out, "{name:<12} {value}")?;
+    }
+    Ok(())
+}
+
+fn tower(spec: &Spec) -> String {
+    let mut text = format!("{} channels x {} blocks", spec.channels, spec.blocks);
+    if spec.recurrence > 1 {
+        text += &format!(", applied {} times", spec.recurrence);
+    }
+    if spec.gate {
+        text += ", gated";
+    }
+    if let Some(width) = spec.se_width {
+        text += &format!(", squeeze-and-excitation of width {width}");
+    }
+    text
+}
+
+fn machine() -> String {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let features = cpu_features().join(" ");
+    format!("{}, {threads} threads, {features}", std::env::consts::ARCH)
+}
+
+/// The instruction sets that matter to a forward pass, as far as this processor has them.
+fn cpu_features() -> Vec<&'static str> {
+    macro_rules! present {
+        ($detect:ident: $($feature:tt)*) => {
+            [$(($feature, std::arch::$detect!($feature))),*]
+        };
+    }
+    #[cfg(target_arch = "x86_64")]
+    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "avx512f" "avx512vnni");
+    #[cfg(target_arch = "aarch64")]
+    let all = present!(is_aarch64_feature_detected: "neon" "dotprod" "i8mm");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let all: [(&str, bool); 0] = [];
+    all.into_iter().filter(|(_, present)| *present).map(|(feature, _)| feature).collect()
+}

@@ -1,0 +1,55 @@
+//! From options to a network, something that runs it, and a player.
+
+use fianchetto::backend::{Backend, cpu::Cpu};
+use fianchetto::evaluator::Evaluator;
+use fianchetto::network::{self, Network, WeightsError};
+use fianchetto::search::{Player, policy::Policy};
+use fianchetto::uci::{BackendKind, Options, PlayerKind};
+use std::borrow::Cow;
+
+/// The bytes of the weights file that the options name.
+pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
+    let file = &options.weights_file;
+    if !file.is_empty() {
+        let bytes = std::fs::read(file).map_err(|error| unusable(options, WeightsError::Read(error)))?;
+        return Ok(bytes.into());
+    }
+    network::embedded().map(Cow::Borrowed).ok_or_else(|| {
+        "this program was built without a network; name a weights file: --weights FILE or the option WeightsFile"
+            .to_owned()
+    })
+}
+
+/// The network that the options name.
+pub fn network(options: &Options) -> Result<Network, String> {
+    Network::from_safetensors(&weights(options)?).map_err(|error| unusable(options, error))
+}
+
+/// What the weights are called, for people.
+pub fn weights_name(options: &Options) -> &str {
+    match options.weights_file.as_str() {
+        "" => "built-in network",
+        file => file,
+    }
+}
+
+/// A message about weights that cannot be used.
+pub fn unusable(options: &Options, error: WeightsError) -> String {
+    format!("{}: {error}", weights_name(options))
+}
+
+/// The backend that the options name, with a network to run.
+pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
+    match options.backend {
+        BackendKind::Auto | BackendKind::Cpu => Box::new(Cpu::new(network, options.threads as usize)),
+    }
+}
+
+/// The player that the options name, loaded.
+pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
+    let network = network(options)?;
+    let evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
+    Ok(match options.player {
+        PlayerKind::Policy => Box::new(Policy::new(evaluator)),
+    })
+}

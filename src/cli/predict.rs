@@ -1,0 +1,125 @@
+//! `predict`: what a player thinks of a position.
+
+use super::arguments::Predict;
+use super::{Failure, engine};
+use fianchetto::chess::{Color, Game, notation};
+use fianchetto::search::{Limits, Player, Report, Score};
+use fianchetto::uci::Options;
+use serde::Serialize;
+use std::io::{self, BufRead, Write};
+use std::sync::atomic::AtomicBool;
+
+/// The candidate moves shown to people who do not say how many they want.
+const SHOWN: usize = 5;
+
+/// A position's prediction as JSON.
+#[derive(Serialize)]
+struct Prediction<'a> {
+    fen: String,
+    side: &'static str,
+    value: f64,
+    moves: &'a [Candidate],
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    uci: String,
+    san: String,
+    p: f64,
+}
+
+pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
+    if wanted.position != ["-"] {
+        // A wrong position is told before the network is loaded.
+        let game = read_position(&wanted.position.join(" ")).map_err(Failure::Work)?;
+        let mut player = player(options)?;
+        return predict(&game, player.as_mut(), wanted, out);
+    }
+    let mut player = player(options)?;
+    let mut refused = 0;
+    for (i, line) in io::stdin().lock().lines().enumerate() {
+        let line = line.map_err(|error| Failure::Work(format!("cannot read line {}: {error}", i + 1)))?;
+        match read_position(&line) {
+            Ok(game) => predict(&game, player.as_mut(), wanted, out)?,
+            Err(error) => {
+                refused += 1;
+                eprintln!("fianchetto: line {}: {error}", i + 1);
+                // Keeps the output in step with the input.
+                if wanted.json {
+                    writeln!(out, "{}", serde_json::json!({ "error": error }))?;
+                }
+            }
+        }
+        out.flush()?;
+    }
+    match refused {
+        0 => Ok(()),
+        _ => Err(Failure::Work(format!("{refused} lines held no usable position, see above"))),
+    }
+}
+
+fn player(options: &Options) -> Result<Box<dyn Player>, Failure> {
+    let mut player = engine::player(options).map_err(Failure::Work)?;
+    player.configure(&options.settings());
+    Ok(player)
+}
+
+/// Reads `FEN`, `startpos` or nothing, and after it `moves e2e4 ...`.
+fn read_position(text: &str) -> Result<Game, String> {
+    let mut words = text.split_whitespace();
+    let position: Vec<&str> = words.by_ref().take_while(|&word| word != "moves").collect();
+    let fen = if position.is_empty() { "startpos".to_owned() } else { position.join(" ") };
+    let (mut game, repairs) = Game::from_fen(&fen).map_err(|error| error.to_string())?;
+    for repair in repairs {
+        eprintln!("fianchetto: note: {repair}");
+    }
+    for text in words {
+        game.play_uci(text).map_err(|error| error.to_string())?;
+    }
+    Ok(game)
+}
+
+fn predict(
+    game: &Game,
+    player: &mut dyn Player,
+    wanted: &Predict,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let mut last = Report::default();
+    player
+        .choose(game, &Limits::default(), &AtomicBool::new(false), &mut |report| last = report.clone())
+        .map_err(|error| Failure::Work(error.to_string()))?;
+    let shown = wanted.top.unwrap_or(if wanted.json { usize::MAX } else { SHOWN });
+    let candidates = (last.lines.iter().take(shown))
+        .map(|line| {
+            let (board, mv) = (game.board(), line.moves[0]);
+            let san = notation::to_san(board, mv).map_err(|error| Failure::Work(error.to_string()))?;
+            Ok(Candidate { uci: notation::to_uci(board, mv), san, p: line.probability.unwrap_or(0.0) })
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+
+    let side = match game.board().side_to_move() {
+        Color::White => "white",
+        Color::Black => "black",
+    };
+    if wanted.json {
+        let prediction = Prediction { fen: game.fen(), side, value: last.value, moves: &candidates };
+        let json = serde_json::to_string(&prediction).map_err(io::Error::from)?;
+        writeln!(out, "{json}")?;
+        return Ok(());
+    }
+    writeln!(out, "{}", game.fen())?;
+    if let Some(outcome) = game.outcome() {
+        writeln!(out, "{outcome}")?;
+    }
+    write!(out, "{side} to move, value {:+.3}", last.value)?;
+    match last.lines.first().map(|line| line.score) {
+        Some(Score::Centipawns(score)) => writeln!(out, " ({:+.2} pawns)", f64::from(score) / 100.0)?,
+        Some(Score::Mate(moves)) => writeln!(out, " (mate in {moves})")?,
+        None => writeln!(out)?,
+    }
+    for Candidate { uci, san, p } in &candidates {
+        writeln!(out, "  {san:<8} {uci:<6} {:>5.1} %", 100.0 * p)?;
+    }
+    Ok(())
+}

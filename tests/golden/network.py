@@ -1,0 +1,221 @@
+"""The network that Fianchetto reproduces, in plain PyTorch, and golden outputs of random ones.
+
+This file documents what is matched: every layer is PyTorch's own, BatchNorm included, in float64.
+For each configuration below it writes `network/<name>.tsv`: header lines `# key<TAB>value` with
+the metadata of the network and the seed of its weights (`random_weights.py`), then one line for
+each position of `positions.txt`:
+
+    FEN <TAB> value <TAB> index:logit index:logit ...   (every legal policy index)
+
+    python network.py            writes the files
+    python network.py --check    recomputes and compares; exit status 1 on a difference
+    python network.py --only 16x1
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+try:
+    import chess
+    import numpy as np
+    import torch
+    from torch import nn
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; needs torch, numpy and chess (pip)", flush=True)
+    sys.exit(3)
+
+import canonical19
+from random_weights import PLANES, POLICY_SIZE, Spec, weights
+
+HERE = Path(__file__).parent
+TOLERANCE = 1e-11  # relative; absolute for numbers below 1
+
+SMALL_HEADS = dict(policy_channels=8, value_channels=4, value_hidden=24)
+ODD_HEADS = dict(policy_channels=5, value_channels=3, value_hidden=33)
+# Each with the seed of its weights, chosen among the first dozen for a wide range of values.
+CONFIGURATIONS = {
+    "16x1": (Spec(16, 1, **SMALL_HEADS), 7),
+    "16x3-se": (Spec(16, 3, se_width=6, **ODD_HEADS), 2),
+    "16x3-r3-gate": (Spec(16, 3, recurrence=3, gate=True, **ODD_HEADS), 6),
+    "64x3-r2": (Spec(64, 3, recurrence=2, **SMALL_HEADS), 10),
+    "64x3-r2-se": (Spec(64, 3, recurrence=2, se_width=16, **SMALL_HEADS), 10),
+    "64x8-gate-se": (Spec(64, 8, gate=True, se_width=16, **SMALL_HEADS), 2),
+    "128x8": (Spec(128, 8), 2),
+    "128x8-r2-gate-se": (Spec(128, 8, recurrence=2, gate=True, se_width=32), 6),
+}
+
+
+class SqueezeExcitation(nn.Module):
+    """Scales and shifts every channel by what the whole board holds."""
+
+    def __init__(self, channels: int, width: int):
+        super().__init__()
+        self.fc1 = nn.Linear(channels, width)
+        self.fc2 = nn.Linear(width, 2 * channels)
+
+    def forward(self, x):  # [batch, channels, 8, 8]
+        mean = x.mean(dim=(2, 3))
+        scale, shift = self.fc2(torch.relu(self.fc1(mean)))[:, :, None, None].chunk(2, dim=1)
+        return x * torch.sigmoid(scale) + shift
+
+
+class Block(nn.Module):
+    """A residual block."""
+
+    def __init__(self, channels: int, se_width: int):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.se = SqueezeExcitation(channels, se_width) if se_width else nn.Identity()
+
+    def forward(self, x):
+        y = torch.relu(self.bn1(self.conv1(x)))
+        y = self.se(self.bn2(self.conv2(y)))
+        return torch.relu(x + y)
+
+
+class Network(nn.Module):
+    """Policy and value network; its parameters bear the names of the weights file."""
+
+    def __init__(self, spec: Spec):
+        super().__init__()
+        c = spec.channels
+        self.recurrence = spec.recurrence
+        stem = nn.Conv2d(PLANES, c, 3, padding=1, bias=False)
+        self.stem = nn.Sequential(stem, nn.BatchNorm2d(c), nn.ReLU())
+        self.tower = nn.Sequential(*(Block(c, spec.se_width) for _ in range(spec.blocks)))
+        self.gate = nn.Conv2d(2 * c, c, 1) if spec.gate else None
+        self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=False)
+        self.policy_bn = nn.BatchNorm2d(spec.policy_channels)
+        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZE)
+        self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=False)
+        self.value_bn = nn.BatchNorm2d(spec.value_channels)
+        self.value_fc1 = nn.Linear(64 * spec.value_channels, spec.value_hidden)
+        self.value_fc2 = nn.Linear(spec.value_hidden, 1)
+
+    def forward(self, planes):  # [batch, 19, 8, 8] -> logits [batch, 4096], value [batch]
+        state = self.stem(planes)
+        for _ in range(self.recurrence):
+            candidate = self.tower(state)
+            if self.gate is None:
+                state = candidate
+            else:
+                z = torch.sigmoid(self.gate(torch.cat((candidate, state), dim=1)))
+                state = z * candidate + (1 - z) * state
+
+        policy = torch.relu(self.policy_bn(self.policy_conv(state)))
+        logits = self.policy_fc(policy.flatten(1))
+
+        value = torch.relu(self.value_bn(self.value_conv(state)))
+        value = torch.relu(self.value_fc1(value.flatten(1)))
+        return logits, torch.tanh(self.value_fc2(value)).squeeze(1)
+
+
+def load(spec: Spec, tensors: dict) -> Network:
+    """A network for inference in float64; `tensors` are the weights by name."""
+    network = Network(spec).double().eval()
+    # BatchNorm's counter of training steps is the one entry that a weights file does not hold.
+    state = {name: torch.as_tensor(value) for name, value in tensors.items()}
+    counters = {name for name in network.state_dict() if name.endswith("num_batches_tracked")}
+    missing, unexpected = network.load_state_dict(state, strict=False)
+    if set(missing) - counters or unexpected:
+        raise ValueError(f"missing {set(missing) - counters}, unexpected {unexpected}")
+    return network
+
+
+def positions() -> list[chess.Board]:
+    """The golden positions."""
+    return [chess.Board(fen) for fen in (HERE / "positions.txt").read_text().splitlines()]
+
+
+def legal(board: chess.Board) -> list[int]:
+    """The distinct policy indices of the legal moves, in the order of `canonical19`."""
+    return list(dict.fromkeys(index for _, index in canonical19.legal_indices(board)))
+
+
+@torch.no_grad()
+def outputs(spec: Spec, seed: int, boards: list[chess.Board]):
+    """Logits `[positions, 4096]` and values `[positions]` of a random network, float64."""
+    network = load(spec, weights(spec, seed))
+    planes = np.stack([canonical19.planes(board) for board in boards])
+    logits, values = network(torch.from_numpy(planes).double())
+    return logits.numpy(), values.numpy()
+
+
+def write(path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values) -> None:
+    lines = [f"# {key}\t{value}" for key, value in spec.to_metadata().items()]
+    lines.append(f"# seed\t{seed}")
+    for fen, legal_indices, row, value in zip(fens, indices, logits, values):
+        moves = " ".join(f"{index}:{row[index]:.12g}" for index in legal_indices)
+        lines.append(f"{fen}\t{float(value)!r}\t{moves}")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def differences(
+    path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values
+) -> list[str]:
+    """What in the committed file is not as computed now."""
+    if not path.exists():
+        return ["no such file"]
+    lines = path.read_text().splitlines()
+    found = dict(line[2:].split("\t") for line in lines if line.startswith("# "))
+    expected = spec.to_metadata() | {"seed": str(seed)}
+    if found != expected:
+        return [f"the header holds {found}, expected {expected}"]
+    rows = [line.split("\t") for line in lines if not line.startswith("# ")]
+    if [row[0] for row in rows] != fens:
+        return ["the positions are not those of positions.txt"]
+
+    def far(a, b):
+        return not abs(a - b) <= TOLERANCE * max(1.0, abs(b))
+
+    wrong = []
+    for (fen, value, moves), legal_indices, row, expected_value in zip(rows, indices, logits, values):
+        if far(float(value), expected_value):
+            wrong.append(f"{fen}: value {value}, expected {float(expected_value)!r}")
+        pairs = [pair.split(":") for pair in moves.split()]
+        if [int(index) for index, _ in pairs] != legal_indices:
+            wrong.append(f"{fen}: not the legal indices {legal_indices}")
+            continue
+        for index, logit in pairs:
+            if far(float(logit), row[int(index)]):
+                wrong.append(f"{fen}: logit {index} is {logit}, expected {float(row[int(index)])!r}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
+    parser.add_argument("--only", choices=CONFIGURATIONS, help="one configuration")
+    arguments = parser.parse_args()
+
+    boards = positions()
+    fens = [board.fen(en_passant="fen") for board in boards]
+    indices = [legal(board) for board in boards]
+    wrong = 0
+    for name, (spec, seed) in CONFIGURATIONS.items():
+        if arguments.only not in (None, name):
+            continue
+        logits, values = outputs(spec, seed, boards)
+        path = HERE / "network" / f"{name}.tsv"
+        if arguments.check:
+            found = differences(path, spec, seed, fens, indices, logits, values)
+            verdict = f"{len(found)} differences" if found else "as committed"
+            for line in found:
+                print(f"{path}: {line}")
+            wrong += len(found)
+        else:
+            write(path, spec, seed, fens, indices, logits, values)
+            verdict = "written"
+        spread = np.concatenate([row[i] for row, i in zip(logits, indices)]).std()
+        extent = f"logits std {spread:.3f}, values {values.min():+.3f} to {values.max():+.3f}"
+        print(f"{name:18} {extent}: {verdict}", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Networks of any size with weights made by a formula, so that no weights need to be stored.
+
+The Rust tests generate the same weights: whoever changes the formula changes it in both places and
+makes the golden files anew (`network.py`).
+
+    python random_weights.py 128x8r2gs32 OUT.safetensors [--seed 1] [--dtype f16]
+"""
+
+import argparse
+import math
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+PLANES = 19
+POLICY_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The architecture of a network; `se_width` 0 means no squeeze-and-excitation."""
+
+    channels: int
+    blocks: int
+    recurrence: int = 1
+    gate: bool = False
+    se_width: int = 0
+    policy_channels: int = 32
+    value_channels: int = 16
+    value_hidden: int = 128
+    source: str = "random weights, tests/golden/random_weights.py"
+    licence: str = "none"
+
+    @staticmethod
+    def from_name(name: str) -> "Spec":
+        """`128x8`, and then as wanted `r2` (recurrence), `g` (gate), `s32` (SE width)."""
+        match = re.fullmatch(r"(\d+)x(\d+)(?:r(\d+))?(g?)(?:s(\d+))?", name)
+        if not match:
+            raise ValueError(f"{name!r} is not a network size; expected one like 128x8 or 128x8r2gs32")
+        channels, blocks, recurrence, gate, se_width = match.groups()
+        return Spec(int(channels), int(blocks), int(recurrence or 1), gate == "g", int(se_width or 0))
+
+    @staticmethod
+    def from_metadata(metadata: dict[str, str]) -> "Spec":
+        """Reads the `__metadata__` of a weights file."""
+        expected = {"format_version": "1", "encoding": "canonical19", "policy": "from-to-4096"}
+        for key, value in expected.items():
+            if metadata.get(key) != value:
+                raise ValueError(f"the metadata's {key} is {metadata.get(key)!r}, expected {value!r}")
+        sizes = ("channels", "blocks", "recurrence", "se_width")
+        heads = ("policy_channels", "value_channels", "value_hidden")
+        return Spec(
+            gate=metadata["gate"] == "true",
+            source=metadata["source"],
+            licence=metadata["licence"],
+            **{key: int(metadata[key]) for key in sizes + heads},
+        )
+
+    def to_metadata(self) -> dict[str, str]:
+        return {
+            "format_version": "1",
+            "encoding": "canonical19",
+            "policy": "from-to-4096",
+            "channels": str(self.channels),
+            "blocks": str(self.blocks),
+            "recurrence": str(self.recurrence),
+            "gate": "true" if self.gate else "false",
+            "se_width": str(self.se_width),
+            "policy_channels": str(self.policy_channels),
+            "value_channels": str(self.value_channels),
+            "value_hidden": str(self.value_hidden),
+            "source": self.source,
+            "licence": self.licence,
+        }
+
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """Every tensor of the weights file with its shape."""
+        shapes: dict[str, tuple[int, ...]] = {}
+
+        def batch_norm(name, channels):
+            for part in ("weight", "bias", "running_mean", "running_var"):
+                shapes[f"{name}.{part}"] = (channels,)
+
+        def linear(name, outputs, inputs):
+            shapes[f"{name}.weight"] = (outputs, inputs)
+            shapes[f"{name}.bias"] = (outputs,)
+
+        c = self.channels
+        shapes["stem.0.weight"] = (c, PLANES, 3, 3)
+        batch_norm("stem.1", c)
+        for i in range(self.blocks):
+            for n in (1, 2):
+                shapes[f"tower.{i}.conv{n}.weight"] = (c, c, 3, 3)
+                batch_norm(f"tower.{i}.bn{n}", c)
+            if self.se_width:
+                linear(f"tower.{i}.se.fc1", self.se_width, c)
+                linear(f"tower.{i}.se.fc2", 2 * c, self.se_width)
+        if self.gate:
+            shapes["gate.weight"] = (c, 2 * c, 1, 1)
+            shapes["gate.bias"] = (c,)
+        shapes["policy_conv.weight"] = (self.policy_channels, c, 1, 1)
+        batch_norm("policy_bn", self.policy_channels)
+        linear("policy_fc", POLICY_SIZE, 64 * self.policy_channels)
+        shapes["value_conv.weight"] = (self.value_channels, c, 1, 1)
+        batch_norm("value_bn", self.value_channels)
+        linear("value_fc1", self.value_hidden, 64 * self.value_channels)
+        linear("value_fc2", 1, self.value_hidden)
+        return shapes
+
+
+def weights(spec: Spec, seed: int) -> dict[str, np.ndarray]:
+    """All tensors of a network, float32."""
+    return {name: tensor(name, shape, seed) for name, shape in spec.tensors().items()}
+
+
+def tensor(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """One tensor: SplitMix64 seeded by the FNV-1a hash of the name, scaled to a range by role."""
+    start = 0xCBF29CE484222325
+    for byte in name.encode():
+        start = ((start ^ byte) * 0x100000001B3) % 2**64
+    start ^= seed
+
+    # Unsigned arrays wrap around, as the generator needs.
+    i = np.arange(1, math.prod(shape) + 1, dtype=np.uint64)
+    z = np.uint64(start) + i * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+
+    unit = (z >> np.uint64(40)).astype(np.float64) / 2**24
+    low, high = value_range(name, shape)
+    return (low + (high - low) * unit).astype(np.float32).reshape(shape)
+
+
+def value_range(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
+    """Where the values of a tensor lie: `[low, high)`."""
+    if name.endswith("running_var"):
+        return 0.5, 2.0
+    if name.endswith("running_mean"):
+        return -0.5, 0.5
+    if len(shape) > 1:
+        bound = math.sqrt(3 / math.prod(shape[1:]))  # variance 1 / fan-in
+        return -bound, bound
+    if name.endswith(".weight"):  # of a BatchNorm
+        return 0.5, 1.5
+    if name == "gate.bias":
+        return -2.3, -1.7
+    return -0.3, 0.3
+
+
+def save(path, spec: Spec, seed: int, dtype: str = "f32") -> None:
+    """Writes a weights file as the engine reads it."""
+    from safetensors.numpy import save_file
+
+    kind = {"f32": np.float32, "f16": np.float16}[dtype]
+    tensors = {name: value.astype(kind) for name, value in weights(spec, seed).items()}
+    spec = replace(spec, source=f"{spec.source}, seed {seed}")
+    save_file(tensors, path, metadata=spec.to_metadata())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("size", type=Spec.from_name, help="such as 128x8 or 128x8r2gs32")
+    parser.add_argument("output", help="the safetensors file to write")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dtype", choices=("f32", "f16"), default="f32")
+    arguments = parser.parse_args()
+    save(arguments.output, arguments.size, arguments.seed, arguments.dtype)
+
+
+if __name__ == "__main__":
+    main()
