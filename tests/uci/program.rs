@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 fn wait_for(talk: &Talk, start: &str) -> String {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        let line = talk
-            .line(deadline)
-            .unwrap_or_else(|| panic!("no {start} came"));
+        let line = talk.line(deadline).unwrap_or_else(|| panic!("no {start} came"));
         if line.starts_with(start) {
             return line;
         }
@@ -75,12 +73,7 @@ fn waiting_burns_no_time() {
     fn ticks(process: u32) -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
         let (_, fields) = stat.rsplit_once(')').unwrap();
-        fields
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .map(|field| field.parse::<u64>().unwrap())
-            .sum()
+        fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
     }
     let mut talk = Talk::with_program();
     talk.send(b"position startpos moves f2f3 e7e5 g2g4 d8h4\nisready\n");
@@ -113,10 +106,7 @@ fn bench_counts_the_same_nodes_every_time() {
         let [nodes, "nodes", nps, "nps"] = words[..] else {
             panic!("expected `N nodes N nps`, found {words:?}")
         };
-        assert!(
-            nps.parse::<u64>().is_ok_and(|nps| nps > 0),
-            "found {nps} nps"
-        );
+        assert!(nps.parse::<u64>().is_ok_and(|nps| nps > 0), "found {nps} nps");
         nodes.parse::<u64>().expect("a number of nodes")
     });
     assert!(nodes[0] > 0);
