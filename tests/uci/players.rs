@@ -25,7 +25,7 @@ pub fn maker(name: &str) -> impl FnMut(&Options) -> Result<Box<dyn Player>, Stri
         let name = match kind {
             Kind::Thinker => format!("loaded {loaded}"),
             Kind::Slow => {
-                sleep(Duration::from_millis(600));
+                sleep(Duration::from_millis(1500));
                 "slow".into()
             }
             // Not `panic!`, which would write to the test's own output.
@@ -101,9 +101,9 @@ impl Player for Fake {
 }
 
 impl Fake {
-    /// All that it was told, times to the next 100 ms: some are gone already.
+    /// All that it was told, times up to the next second: some is gone already.
     fn describe(&self, game: &Game, limits: &Limits) -> String {
-        let about = |time: Duration| time.as_millis().div_ceil(100) * 100;
+        let about = |time: Duration| time.as_millis().div_ceil(1000) * 1000;
         let Settings { finish_plies, temperature } = self.settings;
         let mut told = Vec::new();
         told.extend(limits.depth.map(|depth| format!("depth {depth}")));

@@ -48,7 +48,7 @@ fn a_long_game_is_read_quickly() {
     talk.send(format!("position startpos moves {shuffle}e2e4\nisready\n").as_bytes());
     wait_for(&talk, "readyok");
     let time = begin.elapsed();
-    assert!(time < Duration::from_secs(1), "took {time:?}");
+    assert!(time < Duration::from_secs(3), "took {time:?}");
     talk.send(b"go searchmoves e7e5\n");
     assert!(wait_for(&talk, "bestmove ").starts_with("bestmove e7e5"));
 }
