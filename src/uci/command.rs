@@ -114,10 +114,7 @@ fn position(rest: &str) -> Result<Command, String> {
         "fen" if !fen.is_empty() => fen,
         _ => return Err(format!("{FORM}; found `position {}`", shorten(rest.trim()))),
     };
-    Ok(Command::Position {
-        fen,
-        moves: words.map(String::from).collect(),
-    })
+    Ok(Command::Position { fen, moves: words.map(String::from).collect() })
 }
 
 fn set_option(rest: &str) -> Result<Command, String> {
@@ -135,10 +132,7 @@ fn set_option(rest: &str) -> Result<Command, String> {
     if word != "name" || names.is_empty() {
         return Err("expected `setoption name NAME value VALUE`".into());
     }
-    Ok(Command::SetOption {
-        name: names.join(" "),
-        value: value.into(),
-    })
+    Ok(Command::SetOption { name: names.join(" "), value: value.into() })
 }
 
 /// The words that `go` knows.
@@ -176,8 +170,7 @@ fn go(rest: &str) -> Go {
                     Some(number) => go.set(word, number.max(0) as u64),
                     None => {
                         let found = text.map_or("nothing".into(), shorten);
-                        go.remarks
-                            .push(format!("go {word}: expected a number, found {found}"));
+                        go.remarks.push(format!("go {word}: expected a number, found {found}"));
                     }
                 }
             }
@@ -241,26 +234,17 @@ mod tests {
 
     #[test]
     fn names_unknown_commands_in_few_characters() {
-        assert_eq!(
-            parse("hello  you"),
-            Err("unknown command: hello  you".into())
-        );
+        assert_eq!(parse("hello  you"), Err("unknown command: hello  you".into()));
         assert_eq!(parse("UCI").unwrap_err(), "unknown command: UCI");
         let long = parse(&"\u{fffd}".repeat(100_000)).unwrap_err();
-        assert_eq!(
-            long,
-            format!("unknown command: {}...", "\u{fffd}".repeat(80))
-        );
+        assert_eq!(long, format!("unknown command: {}...", "\u{fffd}".repeat(80)));
     }
 
     #[test]
     fn reads_positions() {
         let position = |fen: &str, moves: &[&str]| {
             let moves = moves.iter().map(|mv| mv.to_string()).collect();
-            Ok(Command::Position {
-                fen: fen.into(),
-                moves,
-            })
+            Ok(Command::Position { fen: fen.into(), moves })
         };
         assert_eq!(parse("position startpos"), position("startpos", &[]));
         assert_eq!(parse("position startpos moves"), position("startpos", &[]));
@@ -273,38 +257,18 @@ mod tests {
             parse("position fen 8/8/8/8/8/4k3/4p3/4K3  w - - 0 1 moves e1d1"),
             position("8/8/8/8/8/4k3/4p3/4K3 w - - 0 1", &["e1d1"])
         );
-        for line in [
-            "position",
-            "position fen",
-            "position fen moves e2e4",
-            "position moves e2e4",
-        ] {
-            assert!(
-                parse(line)
-                    .unwrap_err()
-                    .starts_with("expected `position startpos`"),
-                "{line}"
-            );
+        for line in ["position", "position fen", "position fen moves e2e4", "position moves e2e4"] {
+            assert!(parse(line).unwrap_err().starts_with("expected `position startpos`"), "{line}");
         }
-        assert!(
-            parse("position startpos e2e4")
-                .unwrap_err()
-                .ends_with("`position startpos e2e4`")
-        );
+        assert!(parse("position startpos e2e4").unwrap_err().ends_with("`position startpos e2e4`"));
     }
 
     #[test]
     fn reads_options() {
         let option = |name: &str, value: &str| {
-            Ok(Command::SetOption {
-                name: name.into(),
-                value: value.into(),
-            })
+            Ok(Command::SetOption { name: name.into(), value: value.into() })
         };
-        assert_eq!(
-            parse("setoption name Threads value 4"),
-            option("Threads", "4")
-        );
+        assert_eq!(parse("setoption name Threads value 4"), option("Threads", "4"));
         assert_eq!(
             parse("setoption  name  Move   Overhead\tvalue  100 \r"),
             option("Move Overhead", "100")
@@ -314,20 +278,9 @@ mod tests {
             option("WeightsFile", "C:\\two  blanks\\value x")
         );
         assert_eq!(parse("setoption name Threads"), option("Threads", ""));
-        assert_eq!(
-            parse("setoption name SyzygyPath value"),
-            option("SyzygyPath", "")
-        );
-        for line in [
-            "setoption",
-            "setoption name",
-            "setoption name value 3",
-            "setoption Hash 3",
-        ] {
-            assert!(
-                parse(line).unwrap_err().starts_with("expected `setoption"),
-                "{line}"
-            );
+        assert_eq!(parse("setoption name SyzygyPath value"), option("SyzygyPath", ""));
+        for line in ["setoption", "setoption name", "setoption name value 3", "setoption Hash 3"] {
+            assert!(parse(line).unwrap_err().starts_with("expected `setoption"), "{line}");
         }
     }
 
@@ -368,49 +321,25 @@ mod tests {
         assert_eq!(parse_go("go depth 99999999999").depth, Some(u32::MAX));
         let digits = "9".repeat(30);
         for (line, expected, remark) in [
-            (
-                "go mate",
-                Go::default(),
-                "go mate: expected a number, found nothing",
-            ),
+            ("go mate", Go::default(), "go mate: expected a number, found nothing"),
             (
                 "go depth nodes 7",
-                Go {
-                    nodes: Some(7),
-                    ..Go::default()
-                },
+                Go { nodes: Some(7), ..Go::default() },
                 "go depth: expected a number, found nothing",
             ),
             (
                 "go depth 4abc nodes 7",
-                Go {
-                    nodes: Some(7),
-                    ..Go::default()
-                },
+                Go { nodes: Some(7), ..Go::default() },
                 "go depth: expected a number, found 4abc",
             ),
-            (
-                "go fast movetime 9",
-                Go {
-                    move_time: ms(9),
-                    ..Go::default()
-                },
-                "go: ignored fast",
-            ),
+            ("go fast movetime 9", Go { move_time: ms(9), ..Go::default() }, "go: ignored fast"),
             (
                 &format!("go nodes {digits}"),
                 Go::default(),
                 &format!("go nodes: expected a number, found {digits}"),
             ),
         ] {
-            assert_eq!(
-                parse_go(line),
-                Go {
-                    remarks: vec![remark.into()],
-                    ..expected
-                },
-                "{line}"
-            );
+            assert_eq!(parse_go(line), Go { remarks: vec![remark.into()], ..expected }, "{line}");
         }
     }
 }

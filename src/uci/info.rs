@@ -15,11 +15,7 @@ pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -
         .zip(&report.lines)
         .map(|(rank, line)| {
             let seldepth = line.moves.len().max(*depth as usize);
-            let multipv = if multi_pv > 1 {
-                format!(" multipv {rank}")
-            } else {
-                String::new()
-            };
+            let multipv = if multi_pv > 1 { format!(" multipv {rank}") } else { String::new() };
             let score = score(line.score);
             let pv = moves(board, line);
             format!(
@@ -29,9 +25,7 @@ pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -
         })
         .collect();
     if lines.is_empty() {
-        lines.push(format!(
-            "info depth {depth} nodes {nodes} nps {nps} time {time}"
-        ));
+        lines.push(format!("info depth {depth} nodes {nodes} nps {nps} time {time}"));
     }
     lines.extend(report.remark.as_deref().map(string));
     lines
@@ -89,28 +83,16 @@ mod tests {
     fn line(fen: &str, uci: &str) -> (Board, Vec<Move>) {
         let (mut game, _) = Game::from_fen(fen).unwrap();
         let board = game.board().clone();
-        let moves = uci
-            .split_whitespace()
-            .map(|mv| game.play_uci(mv).unwrap())
-            .collect();
+        let moves = uci.split_whitespace().map(|mv| game.play_uci(mv).unwrap()).collect();
         (board, moves)
     }
 
     fn report(lines: Vec<(Vec<Move>, Score)>) -> Report {
         let lines = lines
             .into_iter()
-            .map(|(moves, score)| Line {
-                moves,
-                score,
-                probability: None,
-            })
+            .map(|(moves, score)| Line { moves, score, probability: None })
             .collect();
-        Report {
-            depth: 2,
-            nodes: 3000,
-            lines,
-            ..Report::default()
-        }
+        Report { depth: 2, nodes: 3000, lines, ..Report::default() }
     }
 
     const ELAPSED: Duration = Duration::from_millis(1500);
@@ -119,10 +101,7 @@ mod tests {
     fn one_line_without_multipv() {
         let (board, one) = line("startpos", "e2e4 e7e5 g1f3");
         let (_, two) = line("startpos", "d2d4");
-        let mut report = report(vec![
-            (one, Score::Centipawns(-31)),
-            (two, Score::Centipawns(-40)),
-        ]);
+        let mut report = report(vec![(one, Score::Centipawns(-31)), (two, Score::Centipawns(-40))]);
         let expected = "info depth 2 seldepth 3 score cp -31 nodes 3000 nps 2000 time 1500 \
                         pv e2e4 e7e5 g1f3";
         assert_eq!(lines(&report, &board, ELAPSED, 1), [expected]);
@@ -151,12 +130,7 @@ mod tests {
     fn castling_is_written_as_the_kings_move_and_nothing_illegal_is_written() {
         let (board, mut moves) = line("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 1", "e1g1 e8c8");
         moves.push(moves[0]);
-        let text = lines(
-            &report(vec![(moves, Score::Centipawns(0))]),
-            &board,
-            ELAPSED,
-            1,
-        );
+        let text = lines(&report(vec![(moves, Score::Centipawns(0))]), &board, ELAPSED, 1);
         assert!(text[0].ends_with(" pv e1g1 e8c8"), "{}", text[0]);
     }
 
@@ -172,10 +146,7 @@ mod tests {
         let choice = |best, ponder| best_move(&board, Choice { best, ponder });
         assert_eq!(choice(None, None), "bestmove 0000");
         assert_eq!(choice(Some(moves[0]), None), "bestmove e1c1");
-        assert_eq!(
-            choice(Some(moves[0]), Some(moves[1])),
-            "bestmove e1c1 ponder e8g8"
-        );
+        assert_eq!(choice(Some(moves[0]), Some(moves[1])), "bestmove e1c1 ponder e8g8");
         assert_eq!(choice(Some(moves[0]), Some(moves[0])), "bestmove e1c1");
     }
 }

@@ -236,11 +236,7 @@ impl Options {
         if field.parse(value.trim()) {
             Ok(())
         } else {
-            Err(OptionError::Value {
-                name: row.name,
-                expected,
-                found: value.into(),
-            })
+            Err(OptionError::Value { name: row.name, expected, found: value.into() })
         }
     }
 
@@ -249,26 +245,19 @@ impl Options {
     /// # Errors
     /// As [`Options::set`].
     pub fn set_assignment(&mut self, text: &str) -> Result<(), OptionError> {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| OptionError::Assignment(text.into()))?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| OptionError::Assignment(text.into()))?;
         self.set(name.trim(), value)
     }
 
     /// The name of the option that the long flag (`threads`, without dashes) sets.
     pub fn name_of_flag(flag: &str) -> Option<&'static str> {
-        TABLE
-            .iter()
-            .find(|row| row.flag == Some(flag))
-            .map(|row| row.name)
+        TABLE.iter().find(|row| row.flag == Some(flag)).map(|row| row.name)
     }
 
     /// What can change without loading a new player.
     pub fn settings(&self) -> Settings {
-        Settings {
-            finish_plies: self.finish_plies as u8,
-            temperature: self.temperature,
-        }
+        Settings { finish_plies: self.finish_plies as u8, temperature: self.temperature }
     }
 
     /// [`Options::move_overhead`] as a time.
@@ -279,10 +268,7 @@ impl Options {
     /// Whether a player made with `self` also serves `other`, once configured with its settings.
     pub fn same_player(&self, other: &Self) -> bool {
         let value = |row: &Row, options: &Self| (row.field)(&mut options.clone()).value();
-        TABLE
-            .iter()
-            .filter(|row| row.loads)
-            .all(|row| value(row, self) == value(row, other))
+        TABLE.iter().filter(|row| row.loads).all(|row| value(row, self) == value(row, other))
     }
 
     /// The `option` lines that answer `uci`.
@@ -355,11 +341,9 @@ impl Field<'_> {
             Self::Check(to) => store(to, text.to_ascii_lowercase().parse().ok()),
             Self::Spin(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
             Self::Real(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
-            Self::Combo { names, pick, .. } => names
-                .iter()
-                .position(|name| name.eq_ignore_ascii_case(text))
-                .map(pick)
-                .is_some(),
+            Self::Combo { names, pick, .. } => {
+                names.iter().position(|name| name.eq_ignore_ascii_case(text)).map(pick).is_some()
+            }
             Self::Path(to, empty) => {
                 let empty = [empty, "<empty>"].contains(&text);
                 *to = if empty { String::new() } else { text.into() };
@@ -392,30 +376,13 @@ impl fmt::Display for OptionError {
         match self {
             Self::Unknown(name) => {
                 let names: Vec<_> = TABLE.iter().map(|row| row.name).collect();
-                write!(
-                    f,
-                    "no option is named {:?}; there are: {}",
-                    shorten(name),
-                    names.join(", ")
-                )
+                write!(f, "no option is named {:?}; there are: {}", shorten(name), names.join(", "))
             }
-            Self::Value {
-                name,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "option {name}: expected {expected}, found {:?}",
-                    shorten(found)
-                )
+            Self::Value { name, expected, found } => {
+                write!(f, "option {name}: expected {expected}, found {:?}", shorten(found))
             }
             Self::Assignment(found) => {
-                write!(
-                    f,
-                    "expected an option as NAME=VALUE, found {:?}",
-                    shorten(found)
-                )
+                write!(f, "expected an option as NAME=VALUE, found {:?}", shorten(found))
             }
         }
     }

@@ -53,12 +53,8 @@ pub fn run(
     let (events, inbox) = mpsc::sync_channel(MAX_EVENTS);
     let (jobs, job_queue) = mpsc::channel();
     let worker = Worker::new(make_player, events.clone());
-    thread::Builder::new()
-        .name("player".into())
-        .spawn(move || worker.run(job_queue))?;
-    thread::Builder::new()
-        .name("input".into())
-        .spawn(move || read_lines(input, &events))?;
+    thread::Builder::new().name("player".into()).spawn(move || worker.run(job_queue))?;
+    thread::Builder::new().name("input".into()).spawn(move || read_lines(input, &events))?;
     let mut session = Session {
         output,
         options,
@@ -181,10 +177,7 @@ impl<W: Write> Session<W> {
 
     /// Carries a command out, now or, if it must not disturb the search, once that has ended.
     fn obey(&mut self, command: Command) -> io::Result<()> {
-        let go_waits = self
-            .deferred
-            .iter()
-            .any(|command| matches!(command, Command::Go(_)));
+        let go_waits = self.deferred.iter().any(|command| matches!(command, Command::Go(_)));
         let waits = match command {
             Command::Uci | Command::IsReady | Command::Quit | Command::Nothing => false,
             // Meant for the latest `go`.
@@ -266,11 +259,8 @@ impl<W: Write> Session<W> {
         }
         let legal = self.game.legal_moves();
         let limits = self.limits(&go)?;
-        let allowed = if limits.search_moves.is_empty() {
-            legal
-        } else {
-            limits.search_moves.clone()
-        };
+        let allowed =
+            if limits.search_moves.is_empty() { legal } else { limits.search_moves.clone() };
         let finished = allowed.is_empty();
         self.search = Some(Search {
             stop: Arc::default(),
@@ -285,10 +275,7 @@ impl<W: Write> Session<W> {
         });
         if finished {
             let mated = !self.game.board().checkers().is_empty();
-            self.say(&format!(
-                "info depth 0 score {}",
-                if mated { "mate 0" } else { "cp 0" }
-            ))?;
+            self.say(&format!("info depth 0 score {}", if mated { "mate 0" } else { "cp 0" }))?;
             self.answer(Choice::default())?;
         } else {
             self.begin();
@@ -317,21 +304,8 @@ impl<W: Write> Session<W> {
             increment: go.increment[mover].unwrap_or_default(),
             moves_to_go: go.moves_to_go.filter(|&moves| moves > 0),
         });
-        let Go {
-            depth,
-            nodes,
-            mate,
-            move_time,
-            ..
-        } = *go;
-        Ok(Limits {
-            depth,
-            nodes,
-            move_time,
-            clock,
-            mate,
-            search_moves,
-        })
+        let Go { depth, nodes, mate, move_time, .. } = *go;
+        Ok(Limits { depth, nodes, move_time, clock, mate, search_moves })
     }
 
     /// Sets the worker on the search. While pondering no clock runs.
@@ -342,11 +316,7 @@ impl<W: Write> Session<W> {
         search.stop = Arc::default();
         let mut limits = search.limits.clone();
         if search.pondering {
-            limits = Limits {
-                clock: None,
-                move_time: None,
-                ..limits
-            };
+            limits = Limits { clock: None, move_time: None, ..limits };
         }
         let job = SearchJob {
             game: self.game.clone(),
@@ -394,14 +364,8 @@ impl<W: Write> Session<W> {
         let Some(search) = &mut self.search else {
             return Ok(());
         };
-        let best = report
-            .lines
-            .first()
-            .and_then(|line| line.moves.first())
-            .copied();
-        search.favourite = best
-            .filter(|mv| search.allowed.contains(mv))
-            .or(search.favourite);
+        let best = report.lines.first().and_then(|line| line.moves.first()).copied();
+        search.favourite = best.filter(|mv| search.allowed.contains(mv)).or(search.favourite);
         let elapsed = search.started.elapsed();
         for line in info::lines(report, self.game.board(), elapsed, self.options.multi_pv) {
             self.say(&line)?;
@@ -435,10 +399,7 @@ impl<W: Write> Session<W> {
         };
         let text = notation::to_uci(self.game.board(), instead);
         self.remark(&format!("{reason}; playing {text}, {what}"))?;
-        self.answer(Choice {
-            best: Some(instead),
-            ponder: None,
-        })
+        self.answer(Choice { best: Some(instead), ponder: None })
     }
 
     /// Ends the search with a choice.

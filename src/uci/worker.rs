@@ -48,11 +48,7 @@ pub(super) struct Worker<M> {
 
 impl<M: FnMut(&Options) -> Result<Box<dyn Player>, String>> Worker<M> {
     pub fn new(make_player: M, events: SyncSender<Event>) -> Self {
-        Self {
-            make_player,
-            loaded: None,
-            events,
-        }
+        Self { make_player, loaded: None, events }
     }
 
     /// Works until the session ends.
@@ -79,11 +75,7 @@ impl<M: FnMut(&Options) -> Result<Box<dyn Player>, String>> Worker<M> {
 
     /// The player for these options, loaded unless it is there already.
     fn player(&mut self, options: &Options) -> Option<&mut Box<dyn Player>> {
-        if !self
-            .loaded
-            .as_ref()
-            .is_some_and(|(made_with, _)| made_with.same_player(options))
-        {
+        if !self.loaded.as_ref().is_some_and(|(made_with, _)| made_with.same_player(options)) {
             // The old one goes first: two networks need not fit into memory.
             self.loaded = None;
             match guard(|| (self.make_player)(options)).and_then(|made| made) {
@@ -109,13 +101,7 @@ impl<M: FnMut(&Options) -> Result<Box<dyn Player>, String>> Worker<M> {
     }
 
     fn search(&mut self, search: Search) -> Outcome {
-        let Search {
-            game,
-            options,
-            mut limits,
-            stop,
-            started,
-        } = search;
+        let Search { game, options, mut limits, stop, started } = search;
         let events = self.events.clone();
         let Some(player) = self.player(&options) else {
             return Outcome::NoPlayer;
@@ -154,10 +140,7 @@ fn guard<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        format!(
-            "the player broke down, which is a bug: {}",
-            text.unwrap_or("no reason given")
-        )
+        format!("the player broke down, which is a bug: {}", text.unwrap_or("no reason given"))
     })
 }
 
@@ -169,16 +152,9 @@ mod tests {
     #[test]
     fn spends_time_and_never_more_than_there_is() {
         let limits = |left, move_time| {
-            let clock = Clock {
-                left: Duration::from_millis(left),
-                ..Clock::default()
-            };
+            let clock = Clock { left: Duration::from_millis(left), ..Clock::default() };
             let move_time = Some(Duration::from_millis(move_time));
-            Limits {
-                clock: Some(clock),
-                move_time,
-                ..Limits::default()
-            }
+            Limits { clock: Some(clock), move_time, ..Limits::default() }
         };
         let mut both = limits(1000, 5);
         spend(&mut both, Duration::from_millis(10));

@@ -25,18 +25,14 @@ pub fn maker(name: &str) -> impl FnMut(&Options) -> Result<Box<dyn Player>, Stri
         let name = match kind {
             Kind::Thinker => format!("loaded {loaded}"),
             Kind::Slow => {
-                sleep(Duration::from_millis(600));
+                sleep(Duration::from_millis(1500));
                 "slow".into()
             }
             // Not `panic!`, which would write to the test's own output.
             Kind::BreaksLoading => resume_unwind(Box::new("no such layer")),
             _ => "breaks".into(),
         };
-        Ok(Box::new(Fake {
-            kind,
-            name,
-            settings: Settings::default(),
-        }))
+        Ok(Box::new(Fake { kind, name, settings: Settings::default() }))
     }
 }
 
@@ -86,10 +82,7 @@ impl Player for Fake {
         let (first, last) = (moves[0], moves[moves.len() - 1]);
         let best = match self.kind {
             Kind::Thinker => {
-                report(&Report {
-                    remark: Some(self.describe(game, limits)),
-                    ..report_of(&moves)
-                });
+                report(&Report { remark: Some(self.describe(game, limits)), ..report_of(&moves) });
                 think(limits, stop);
                 first
             }
@@ -99,41 +92,27 @@ impl Player for Fake {
                 report(&report_of(&[last]));
                 return Err(PlayError("not a number".into()));
             }
-            Kind::Illegal | Kind::BreaksLoading => Move {
-                from: Square::A1,
-                to: Square::A1,
-                promotion: None,
-            },
+            Kind::Illegal | Kind::BreaksLoading => {
+                Move { from: Square::A1, to: Square::A1, promotion: None }
+            }
         };
-        Ok(Choice {
-            best: Some(best),
-            ponder: None,
-        })
+        Ok(Choice { best: Some(best), ponder: None })
     }
 }
 
 impl Fake {
-    /// All that it was told, times to the next 100 ms: some are gone already.
+    /// All that it was told, times up to the next second: some is gone already.
     fn describe(&self, game: &Game, limits: &Limits) -> String {
-        let about = |time: Duration| time.as_millis().div_ceil(100) * 100;
-        let Settings {
-            finish_plies,
-            temperature,
-        } = self.settings;
+        let about = |time: Duration| time.as_millis().div_ceil(1000) * 1000;
+        let Settings { finish_plies, temperature } = self.settings;
         let mut told = Vec::new();
         told.extend(limits.depth.map(|depth| format!("depth {depth}")));
         told.extend(limits.nodes.map(|nodes| format!("nodes {nodes}")));
         told.extend(limits.mate.map(|mate| format!("mate {mate}")));
-        told.extend(
-            limits
-                .move_time
-                .map(|time| format!("movetime {}", about(time))),
-        );
+        told.extend(limits.move_time.map(|time| format!("movetime {}", about(time))));
         told.extend(limits.clock.map(|clock| {
             let (left, increment) = (about(clock.left), clock.increment.as_millis());
-            let to_go = clock
-                .moves_to_go
-                .map_or(String::new(), |moves| format!(", {moves} to go"));
+            let to_go = clock.moves_to_go.map_or(String::new(), |moves| format!(", {moves} to go"));
             format!("clock {left} + {increment}{to_go}")
         }));
         if told.is_empty() {
@@ -146,29 +125,14 @@ impl Fake {
 }
 
 fn report_of(moves: &[Move]) -> Report {
-    let line = |&mv: &Move| Line {
-        moves: vec![mv],
-        score: Score::Centipawns(0),
-        probability: None,
-    };
-    Report {
-        depth: 1,
-        nodes: 1,
-        lines: moves.iter().map(line).collect(),
-        ..Report::default()
-    }
+    let line =
+        |&mv: &Move| Line { moves: vec![mv], score: Score::Centipawns(0), probability: None };
+    Report { depth: 1, nodes: 1, lines: moves.iter().map(line).collect(), ..Report::default() }
 }
 
 /// Spends exactly the time allowed; no time at all under any limit but that.
 fn think(limits: &Limits, stop: &AtomicBool) {
-    let Limits {
-        depth,
-        nodes,
-        mate,
-        clock,
-        move_time,
-        ..
-    } = limits;
+    let Limits { depth, nodes, mate, clock, move_time, .. } = limits;
     if depth.is_some() || nodes.is_some() || mate.is_some() || clock.is_some() {
         return;
     }

@@ -27,20 +27,13 @@ fn play_cases(chosen: impl Fn(&str) -> bool) {
             played += 1;
             let mut scene = Scene::begin(player, steps);
             if let Err(message) = scene.play(steps) {
-                failures.push(format!(
-                    "== {title}\n{message}\nsaid:\n{}",
-                    scene.said.join("\n")
-                ));
+                failures.push(format!("== {title}\n{message}\nsaid:\n{}", scene.said.join("\n")));
             }
         }
     }
     assert!(played > 10, "only {played} cases were found");
     let count = failures.len();
-    assert!(
-        count == 0,
-        "{count} of {played} cases failed\n\n{}",
-        failures.join("\n\n")
-    );
+    assert!(count == 0, "{count} of {played} cases failed\n\n{}", failures.join("\n\n"));
 }
 
 struct Scene {
@@ -70,10 +63,7 @@ impl Scene {
     }
 
     fn play(&mut self, steps: &str) -> Result<(), String> {
-        for step in steps
-            .lines()
-            .filter(|step| !step.is_empty() && !step.starts_with('#'))
-        {
+        for step in steps.lines().filter(|step| !step.is_empty() && !step.starts_with('#')) {
             let (word, rest) = step.split_once(' ').unwrap_or((step, ""));
             if word != ">" && !self.unsent.is_empty() {
                 let text = std::mem::take(&mut self.unsent);
@@ -110,10 +100,7 @@ impl Scene {
                 return Err(format!("expected: {pattern}\nfound:    {line}"));
             }
         }
-        Err(format!(
-            "expected: {pattern}\nfound:    nothing within {:?}",
-            self.within
-        ))
+        Err(format!("expected: {pattern}\nfound:    nothing within {:?}", self.within))
     }
 
     fn pause(&mut self, time: Duration) -> Result<(), String> {
@@ -136,10 +123,7 @@ impl Scene {
         if self.talk.ends(deadline) {
             Ok(())
         } else {
-            Err(format!(
-                "expected the end with success within {:?}",
-                self.within
-            ))
+            Err(format!("expected the end with success within {:?}", self.within))
         }
     }
 
@@ -162,9 +146,7 @@ fn milliseconds(text: &str) -> Duration {
 
 /// Whether a line must be accounted for.
 fn is_answer(line: &str) -> bool {
-    !["info ", "id ", "option "]
-        .iter()
-        .any(|word| line.starts_with(word))
+    !["info ", "id ", "option "].iter().any(|word| line.starts_with(word))
 }
 
 /// Whether the whole line fits, where `*` fits any text.

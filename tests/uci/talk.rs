@@ -35,11 +35,7 @@ impl Talk {
             .expect("the program starts");
         let output = child.stdout.take().expect("piped");
         let input = child.stdin.take().map(Input::Program);
-        Self {
-            input,
-            lines: read(output),
-            partner: Partner::Program(child),
-        }
+        Self { input, lines: read(output), partner: Partner::Program(child) }
     }
 
     /// Starts a session on a thread of this process.
@@ -53,11 +49,7 @@ impl Talk {
             fianchetto::uci::run(input, their_output, Options::default(), make_player)
         });
         let input = Some(Input::Thread(our_output));
-        Self {
-            input,
-            lines: read(our_input),
-            partner: Partner::Thread(Some(thread)),
-        }
+        Self { input, lines: read(our_input), partner: Partner::Thread(Some(thread)) }
     }
 
     /// Sends bytes in one write.
@@ -76,9 +68,7 @@ impl Talk {
 
     /// The next line, or `None` when none comes before `deadline` or the output has ended.
     pub fn line(&self, deadline: Instant) -> Option<String> {
-        self.lines
-            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            .ok()
+        self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
     /// Whether the other side ends, with success, before `deadline`.

@@ -34,23 +34,13 @@ fn sets_every_kind() {
         show_wdl: true,
     };
     assert_eq!(options, expected);
-    assert_eq!(
-        options.settings(),
-        Settings {
-            finish_plies: 0,
-            temperature: 0.75
-        }
-    );
+    assert_eq!(options.settings(), Settings { finish_plies: 0, temperature: 0.75 });
 }
 
 #[test]
 fn refuses_what_does_not_suit_and_keeps_the_old_value() {
     let digits = "9".repeat(30);
-    let mut options = Options {
-        threads: 3,
-        temperature: 0.5,
-        ..Options::default()
-    };
+    let mut options = Options { threads: 3, temperature: 0.5, ..Options::default() };
     let before = options.clone();
     for (name, value) in [
         ("Threads", "abc"),
@@ -73,10 +63,7 @@ fn refuses_what_does_not_suit_and_keeps_the_old_value() {
         ("Thread", "2"),
         ("", "2"),
     ] {
-        assert!(
-            options.set(name, value).is_err(),
-            "{name} = {value:?} was accepted"
-        );
+        assert!(options.set(name, value).is_err(), "{name} = {value:?} was accepted");
         assert_eq!(options, before);
     }
 }
@@ -88,26 +75,17 @@ fn says_what_was_found_and_expected() {
         message("threads", "4abc"),
         "option Threads: expected a whole number from 1 to 64, found \"4abc\""
     );
-    assert_eq!(
-        message("Backend", "tpu"),
-        "option Backend: expected auto or cpu, found \"tpu\""
-    );
+    assert_eq!(message("Backend", "tpu"), "option Backend: expected auto or cpu, found \"tpu\"");
     assert!(message("Thread", "2").starts_with("no option is named \"Thread\"; there are: Player"));
     assert!(message("Threads", &"9".repeat(100_000)).len() < 200);
     let error = Options::default().set_assignment("Hash:1").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "expected an option as NAME=VALUE, found \"Hash:1\""
-    );
+    assert_eq!(error.to_string(), "expected an option as NAME=VALUE, found \"Hash:1\"");
 }
 
 #[test]
 fn the_empty_text_has_names() {
     for empty in ["", "<built-in>", "<empty>"] {
-        let mut options = Options {
-            weights_file: "a".into(),
-            ..Options::default()
-        };
+        let mut options = Options { weights_file: "a".into(), ..Options::default() };
         options.set("WeightsFile", empty).unwrap();
         assert_eq!(options, Options::default());
     }
@@ -116,18 +94,11 @@ fn the_empty_text_has_names() {
 #[test]
 fn flags_and_assignments_name_the_same_options() {
     let mut options = Options::default();
-    options
-        .set(Options::name_of_flag("threads").unwrap(), "2")
-        .unwrap();
+    options.set(Options::name_of_flag("threads").unwrap(), "2").unwrap();
     options.set_assignment("Move Overhead=50").unwrap();
     options.set_assignment("WeightsFile=a=b").unwrap();
     let weights_file = "a=b".into();
-    let expected = Options {
-        threads: 2,
-        move_overhead: 50,
-        weights_file,
-        ..Options::default()
-    };
+    let expected = Options { threads: 2, move_overhead: 50, weights_file, ..Options::default() };
     assert_eq!(options, expected);
     assert_eq!(Options::name_of_flag("weights"), Some("WeightsFile"));
     assert_eq!(Options::name_of_flag("thread"), None);
@@ -166,10 +137,7 @@ fn lists_as_uci_wants() {
         "option name SyzygyPath type string default <empty>",
         "option name UCI_ShowWDL type check default false",
     ] {
-        assert!(
-            lines.iter().any(|l| l == line),
-            "{line} is not among {lines:#?}"
-        );
+        assert!(lines.iter().any(|l| l == line), "{line} is not among {lines:#?}");
     }
 }
 
@@ -180,10 +148,7 @@ fn markdown() -> String {
         let field = (row.field)(&mut defaults);
         let (name, default, expects) = (row.name, field.value(), field.expects());
         let flag = row.flag.map_or(String::new(), |flag| format!("`--{flag}`"));
-        format!(
-            "| `{name}` | {expects} | `{default}` | {flag} | {} |\n",
-            row.help
-        )
+        format!("| `{name}` | {expects} | `{default}` | {flag} | {} |\n", row.help)
     });
     let head = "| Option | Value | Default | Flag | Meaning |\n|---|---|---|---|---|\n";
     head.to_owned() + &rows.collect::<String>()
