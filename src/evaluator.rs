@@ -112,7 +112,10 @@ impl Evaluator {
             let mut probabilities = softmax(logits).into_iter();
             let mut prior = |index: Option<u16>| index.and_then(|_| probabilities.next());
             evaluations.push(Evaluation {
-                priors: moves.iter().map(|&(mv, index)| (mv, prior(index).unwrap_or(0.0))).collect(),
+                priors: moves
+                    .iter()
+                    .map(|&(mv, index)| (mv, prior(index).unwrap_or(0.0)))
+                    .collect(),
                 value: self.outputs.values[i].into(),
             });
         }

@@ -27,9 +27,8 @@ fn indices(game: &Game) -> BTreeSet<(u16, String)> {
 
 #[test]
 fn planes_and_indices_agree_with_python() {
-    let lines = include_str!("golden/canonical19.tsv")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
+    let lines =
+        include_str!("golden/canonical19.tsv").lines().filter(|line| !line.starts_with('#'));
     for line in lines {
         let columns: Vec<&str> = line.split('\t').collect();
         let [fen, moves, squares, constants, expected] = columns[..] else {
@@ -45,11 +44,7 @@ fn planes_and_indices_agree_with_python() {
             let squares = u64::from_str_radix(squares, 16).unwrap();
             for square in 0..64 {
                 let expected = if squares >> square & 1 == 1 { 1.0 } else { 0.0 };
-                assert_eq!(
-                    planes[64 * plane + square],
-                    expected,
-                    "{line}: {plane} {square}"
-                );
+                assert_eq!(planes[64 * plane + square], expected, "{line}: {plane} {square}");
             }
         }
         for (plane, value) in CONSTANT_PLANES.into_iter().zip(constants.split(' ')) {
@@ -70,11 +65,7 @@ fn twin(game: &Game, start: &str) -> Game {
     let swap = |text: &str| -> String {
         text.chars()
             .map(|c| {
-                if c.is_ascii_uppercase() {
-                    c.to_ascii_lowercase()
-                } else {
-                    c.to_ascii_uppercase()
-                }
+                if c.is_ascii_uppercase() { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() }
             })
             .collect()
     };
@@ -86,8 +77,7 @@ fn twin(game: &Game, start: &str) -> Game {
     let (mut twin, _) = Game::from_fen(&fields.join(" ")).unwrap();
     let (mut original, _) = Game::from_fen(start).unwrap();
     for &mv in game.moves() {
-        twin.play_uci(&mirrored(&notation::to_uci(original.board(), mv)))
-            .unwrap();
+        twin.play_uci(&mirrored(&notation::to_uci(original.board(), mv))).unwrap();
         original.play(mv).unwrap();
     }
     twin
@@ -95,12 +85,7 @@ fn twin(game: &Game, start: &str) -> Game {
 
 /// A square or a UCI move with its rank digits mirrored.
 fn mirrored(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            c.to_digit(10)
-                .map_or(c, |rank| char::from(b'9' - rank as u8))
-        })
-        .collect()
+    text.chars().map(|c| c.to_digit(10).map_or(c, |rank| char::from(b'9' - rank as u8))).collect()
 }
 
 fn check_indices(game: &Game) {
@@ -113,22 +98,11 @@ fn check_indices(game: &Game) {
                 assert_eq!(decode(board, index), Some(mv), "{}", game.fen());
                 named += 1;
             }
-            None => assert!(
-                !matches!(mv.promotion, None | Some(Piece::Queen)),
-                "{}",
-                game.fen()
-            ),
+            None => assert!(!matches!(mv.promotion, None | Some(Piece::Queen)), "{}", game.fen()),
         }
     }
-    let decoded = (0..=u16::MAX)
-        .filter(|&index| decode(board, index).is_some())
-        .count();
-    assert_eq!(
-        decoded,
-        named,
-        "{}: no index but those of legal moves decodes",
-        game.fen()
-    );
+    let decoded = (0..=u16::MAX).filter(|&index| decode(board, index).is_some()).count();
+    assert_eq!(decoded, named, "{}: no index but those of legal moves decodes", game.fen());
 }
 
 #[test]
@@ -140,9 +114,8 @@ fn a_position_and_its_twin_look_the_same() {
         for _ in 0..30 {
             let twin = twin(&game, start);
             assert_eq!(planes(&game), planes(&twin), "{}", game.fen());
-            let mirrored_indices = indices(&twin)
-                .into_iter()
-                .map(|(index, uci)| (index, mirrored(&uci)));
+            let mirrored_indices =
+                indices(&twin).into_iter().map(|(index, uci)| (index, mirrored(&uci)));
             assert_eq!(indices(&game), mirrored_indices.collect(), "{}", game.fen());
             let moves = game.legal_moves();
             if moves.is_empty() {

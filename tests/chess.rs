@@ -11,15 +11,11 @@ use std::collections::BTreeSet;
 
 /// The columns of each line that is not a comment.
 fn cases(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| line.split('\t').collect())
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
 }
 
 fn board(text: &str) -> Board {
-    fen::parse(text)
-        .unwrap_or_else(|error| panic!("{text}: {error}"))
-        .board
+    fen::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).board
 }
 
 fn game(text: &str, moves: &str) -> Game {
@@ -48,18 +44,12 @@ fn fen_reads_what_people_write() {
         };
         match Game::from_fen(text) {
             Ok((game, repairs)) => {
-                assert_eq!(
-                    verdict,
-                    if repairs.is_empty() { "ok" } else { "repaired" },
-                    "{id}"
-                );
+                assert_eq!(verdict, if repairs.is_empty() { "ok" } else { "repaired" }, "{id}");
                 assert_eq!(game.fen(), read_as, "{id}");
                 assert_eq!(game.legal_moves().len().to_string(), legal, "{id}");
                 let found: Vec<String> = repairs.iter().map(ToString::to_string).collect();
-                let wanted: Vec<&str> = report
-                    .split(" | ")
-                    .filter(|part| !part.is_empty())
-                    .collect();
+                let wanted: Vec<&str> =
+                    report.split(" | ").filter(|part| !part.is_empty()).collect();
                 assert_eq!(found.len(), wanted.len(), "{id}: {found:?}");
                 for (found, wanted) in found.iter().zip(wanted) {
                     assert!(found.starts_with(wanted), "{id}: {found}");
@@ -68,14 +58,8 @@ fn fen_reads_what_people_write() {
             Err(error) => {
                 assert_eq!(verdict, "refused", "{id}: {error}");
                 let message = error.to_string();
-                assert!(
-                    message.starts_with(report) && !report.is_empty(),
-                    "{id}: {message}"
-                );
-                assert!(
-                    message.contains("expected") || message.contains("give the move"),
-                    "{id}"
-                );
+                assert!(message.starts_with(report) && !report.is_empty(), "{id}: {message}");
+                assert!(message.contains("expected") || message.contains("give the move"), "{id}");
                 assert_eq!(message.lines().count(), 1, "{id}");
             }
         }
@@ -85,13 +69,9 @@ fn fen_reads_what_people_write() {
 #[test]
 fn messages_stay_short_and_on_one_line() {
     let long = format!("{}\u{7}/8/8/8/8/8/8/8 w - - 0 1", "k".repeat(100_000));
-    let message = fen::parse(&long.replace('\u{7}', ""))
-        .unwrap_err()
-        .to_string();
+    let message = fen::parse(&long.replace('\u{7}', "")).unwrap_err().to_string();
     assert!(message.len() < 200, "{message}");
-    let message = notation::from_uci(&Board::default(), "e2\ne4\r")
-        .unwrap_err()
-        .to_string();
+    let message = notation::from_uci(&Board::default(), "e2\ne4\r").unwrap_err().to_string();
     assert!(message.contains(r#""e2\ne4\r""#), "{message}");
 }
 
@@ -123,12 +103,7 @@ fn perft_counts_are_the_known_ones() {
     }
     for case in cases(include_str!("data/perft.tsv")) {
         for (depth, nodes) in (1..).zip(case[2].split(' ')) {
-            assert_eq!(
-                perft(&board(case[1]), depth).to_string(),
-                nodes,
-                "{} {depth}",
-                case[0]
-            );
+            assert_eq!(perft(&board(case[1]), depth).to_string(), nodes, "{} {depth}", case[0]);
         }
     }
 }
@@ -150,33 +125,21 @@ fn perft_counts_hold_through_game_and_notation() {
             let uci = notation::to_uci(game.board(), mv);
             assert_eq!(after.play_uci(&uci), Ok(mv));
             let san = notation::to_san(game.board(), mv).unwrap();
-            assert_eq!(
-                notation::from_san(game.board(), &san),
-                Ok(mv),
-                "{san} in {}",
-                game.fen()
-            );
+            assert_eq!(notation::from_san(game.board(), &san), Ok(mv), "{san} in {}", game.fen());
             perft(&after, depth - 1)
         };
         game.legal_moves().into_iter().map(after).sum()
     }
     for case in cases(include_str!("data/perft.tsv")) {
         let nodes = case[2].split(' ').nth(2).unwrap();
-        assert_eq!(
-            perft(&game(case[1], ""), 3).to_string(),
-            nodes,
-            "{}",
-            case[0]
-        );
+        assert_eq!(perft(&game(case[1], ""), 3).to_string(), nodes, "{}", case[0]);
     }
 }
 
 #[test]
 fn notation_agrees_with_python_chess() {
     for case in cases(include_str!("data/notation.tsv")) {
-        let [text, expected] = case[..] else {
-            panic!("not two columns: {case:?}")
-        };
+        let [text, expected] = case[..] else { panic!("not two columns: {case:?}") };
         let board = board(text);
         let written: BTreeSet<String> = legal_moves(&board)
             .into_iter()
@@ -265,12 +228,8 @@ fn games_agree_with_python_chess() {
         assert_eq!(game.moves().len(), found.len() - 1, "{name}");
         let expected = match outcome {
             "-" => None,
-            "mate by white" => Some(Outcome::Checkmate {
-                winner: Color::White,
-            }),
-            "mate by black" => Some(Outcome::Checkmate {
-                winner: Color::Black,
-            }),
+            "mate by white" => Some(Outcome::Checkmate { winner: Color::White }),
+            "mate by black" => Some(Outcome::Checkmate { winner: Color::Black }),
             "stalemate" => Some(Outcome::Stalemate),
             "insufficient material" => Some(Outcome::InsufficientMaterial),
             "fifty moves" => Some(Outcome::FiftyMoves),
@@ -297,13 +256,7 @@ fn an_illegal_move_changes_nothing() {
         assert_eq!(error.fen, before, "the true clock is shown");
     }
     let legal = game.legal_moves()[0];
-    assert!(
-        game.play(Move {
-            to: legal.from,
-            ..legal
-        })
-        .is_err()
-    );
+    assert!(game.play(Move { to: legal.from, ..legal }).is_err());
     assert_eq!((game.fen(), game.moves().len()), (before, 0));
 }
 
@@ -312,12 +265,8 @@ fn an_illegal_move_changes_nothing() {
 fn no_input_panics() {
     const ALPHABET: &[u8] = b"rnbqkpRNBQKP12345678/ wbKQkqAHah-abcdefgh0x=+#!O\xc3\xa9\n";
     let mut random = Random::new(3);
-    let fens: Vec<&str> = cases(include_str!("data/fen.tsv"))
-        .map(|case| case[1])
-        .collect();
-    let moves: Vec<&str> = cases(include_str!("data/moves.tsv"))
-        .map(|case| case[2])
-        .collect();
+    let fens: Vec<&str> = cases(include_str!("data/fen.tsv")).map(|case| case[1]).collect();
+    let moves: Vec<&str> = cases(include_str!("data/moves.tsv")).map(|case| case[2]).collect();
     let mut mangled = |seeds: &[&str]| {
         let mut bytes = random.choose(seeds).as_bytes().to_vec();
         for _ in 0..random.below(4) {
@@ -329,9 +278,7 @@ fn no_input_panics() {
             }
         }
         if random.below(8) == 0 {
-            bytes = (0..random.below(90))
-                .map(|_| random.below(256) as u8)
-                .collect();
+            bytes = (0..random.below(90)).map(|_| random.below(256) as u8).collect();
         }
         String::from_utf8_lossy(&bytes).into_owned()
     };
@@ -354,8 +301,5 @@ fn no_input_panics() {
         let _ = game.play_uci(&text);
         game.outcome();
     }
-    assert!(
-        accepted > 2_000,
-        "only {accepted} texts got past the reader"
-    );
+    assert!(accepted > 2_000, "only {accepted} texts got past the reader");
 }

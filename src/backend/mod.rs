@@ -35,7 +35,12 @@ pub struct Batch {
 impl Batch {
     /// An empty batch of positions with this many 8x8 planes.
     pub fn new(planes: usize) -> Self {
-        Self { position_len: 64 * planes, planes: Vec::new(), indices: Vec::new(), ends: Vec::new() }
+        Self {
+            position_len: 64 * planes,
+            planes: Vec::new(),
+            indices: Vec::new(),
+            ends: Vec::new(),
+        }
     }
 
     /// Removes all positions.

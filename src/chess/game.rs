@@ -73,20 +73,12 @@ impl Game {
             return Ok((Self::default(), Vec::new()));
         }
         let position = fen::parse(text)?;
-        Ok((
-            Self::from_board(position.board, position.halfmove_clock),
-            position.repairs,
-        ))
+        Ok((Self::from_board(position.board, position.halfmove_clock), position.repairs))
     }
 
     fn from_board(board: Board, halfmove_clock: u32) -> Self {
         let keys = vec![repetition_key(&board)];
-        Self {
-            board,
-            halfmove_clock,
-            moves: Vec::new(),
-            keys,
-        }
+        Self { board, halfmove_clock, moves: Vec::new(), keys }
     }
 
     /// The current position. Its own halfmove clock is cut off at 100: see [`Game::halfmove_clock`].
@@ -111,19 +103,12 @@ impl Game {
     pub fn play(&mut self, mv: Move) -> Result<(), IllegalMove> {
         if !self.board.is_legal(mv) {
             let text = notation::to_uci(&self.board, mv);
-            return Err(IllegalMove {
-                text,
-                reason: Reason::NotLegal,
-                fen: self.fen(),
-            });
+            return Err(IllegalMove { text, reason: Reason::NotLegal, fen: self.fen() });
         }
         let pawn_move = self.board.piece_on(mv.from) == Some(Piece::Pawn);
         let capture = self.board.colors(!self.board.side_to_move()).has(mv.to);
-        self.halfmove_clock = if pawn_move || capture {
-            0
-        } else {
-            self.halfmove_clock.saturating_add(1)
-        };
+        self.halfmove_clock =
+            if pawn_move || capture { 0 } else { self.halfmove_clock.saturating_add(1) };
         self.board.play_unchecked(mv);
         self.moves.push(mv);
         self.keys.push(repetition_key(&self.board));
@@ -135,10 +120,8 @@ impl Game {
     /// # Errors
     /// When the text is no legal move; the game is then as before.
     pub fn play_uci(&mut self, text: &str) -> Result<Move, IllegalMove> {
-        let mv = notation::from_uci(&self.board, text).map_err(|error| IllegalMove {
-            fen: self.fen(),
-            ..error
-        })?;
+        let mv = notation::from_uci(&self.board, text)
+            .map_err(|error| IllegalMove { fen: self.fen(), ..error })?;
         self.play(mv)?;
         Ok(mv)
     }
@@ -176,9 +159,7 @@ impl Game {
             return Some(if self.board.checkers().is_empty() {
                 Outcome::Stalemate
             } else {
-                Outcome::Checkmate {
-                    winner: !self.board.side_to_move(),
-                }
+                Outcome::Checkmate { winner: !self.board.side_to_move() }
             });
         }
         if insufficient_material(&self.board) {
@@ -197,11 +178,7 @@ impl Game {
     pub fn fen(&self) -> String {
         let text = self.board.to_string();
         let position = text.rsplitn(3, ' ').nth(2).unwrap_or_default();
-        format!(
-            "{position} {} {}",
-            self.halfmove_clock,
-            self.board.fullmove_number()
-        )
+        format!("{position} {} {}", self.halfmove_clock, self.board.fullmove_number())
     }
 }
 
@@ -210,11 +187,7 @@ impl Game {
 /// The board's own hash has the en passant file after every double push; here it counts only when
 /// there is something to capture.
 fn repetition_key(board: &Board) -> u64 {
-    if has_en_passant_capture(board) {
-        board.hash()
-    } else {
-        board.hash_without_ep()
-    }
+    if has_en_passant_capture(board) { board.hash() } else { board.hash_without_ep() }
 }
 
 fn has_en_passant_capture(board: &Board) -> bool {
@@ -224,26 +197,15 @@ fn has_en_passant_capture(board: &Board) -> bool {
     let mover = board.side_to_move();
     let to = Square::new(file, Rank::Sixth.relative_to(mover));
     let capturers = get_pawn_attacks(to, !mover) & board.colored_pieces(mover, Piece::Pawn);
-    capturers.into_iter().any(|from| {
-        board.is_legal(Move {
-            from,
-            to,
-            promotion: None,
-        })
-    })
+    capturers.into_iter().any(|from| board.is_legal(Move { from, to, promotion: None }))
 }
 
 /// Whether no sequence of legal moves can mate: bare kings, one minor piece in all, or bishops only,
 /// all on squares of one colour.
 pub fn insufficient_material(board: &Board) -> bool {
-    let [pawns, knights, bishops, rooks, queens] = [
-        Piece::Pawn,
-        Piece::Knight,
-        Piece::Bishop,
-        Piece::Rook,
-        Piece::Queen,
-    ]
-    .map(|piece| board.pieces(piece));
+    let [pawns, knights, bishops, rooks, queens] =
+        [Piece::Pawn, Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen]
+            .map(|piece| board.pieces(piece));
     if !(pawns | rooks | queens).is_empty() {
         return false;
     }

@@ -39,12 +39,7 @@ pub enum Reason {
 
 impl fmt::Display for IllegalMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "move {} cannot be played in \"{}\": ",
-            quoted(&self.text),
-            self.fen
-        )?;
+        write!(f, "move {} cannot be played in \"{}\": ", quoted(&self.text), self.fen)?;
         match self.reason {
             Reason::NotUci => write!(f, "expected UCI notation, such as e2e4 or e7e8q"),
             Reason::NotSan => write!(f, "expected algebraic notation, such as Nf3, exd5 or e8=Q"),
@@ -56,16 +51,10 @@ impl fmt::Display for IllegalMove {
                 color_name(mover)
             ),
             Reason::PromotionMissing => {
-                write!(
-                    f,
-                    "the pawn promotes, but to what is not said: add q, r, b or n"
-                )
+                write!(f, "the pawn promotes, but to what is not said: add q, r, b or n")
             }
             Reason::Ambiguous(one, other) => {
-                write!(
-                    f,
-                    "it may mean {one} or {other}: add the file or rank it starts from"
-                )
+                write!(f, "it may mean {one} or {other}: add the file or rank it starts from")
             }
             Reason::NotLegal => write!(f, "it is not legal there"),
         }
@@ -75,11 +64,7 @@ impl fmt::Display for IllegalMove {
 impl std::error::Error for IllegalMove {}
 
 fn illegal(board: &Board, text: &str, reason: Reason) -> IllegalMove {
-    IllegalMove {
-        text: text.to_owned(),
-        reason,
-        fen: board.to_string(),
-    }
+    IllegalMove { text: text.to_owned(), reason, fen: board.to_string() }
 }
 
 /// Whether a legal move castles.
@@ -93,11 +78,7 @@ pub fn king_destination(board: &Board, mv: Move) -> Square {
     if !is_castling(board, mv) {
         return mv.to;
     }
-    let file = if mv.from.file() < mv.to.file() {
-        File::G
-    } else {
-        File::C
-    };
+    let file = if mv.from.file() < mv.to.file() { File::G } else { File::C };
     Square::new(file, mv.from.rank())
 }
 
@@ -118,11 +99,7 @@ pub fn from_king_destination(board: &Board, from: Square, destination: Square) -
 
 /// A legal move in UCI notation; castling is the king's two squares (`e1g1`).
 pub fn to_uci(board: &Board, mv: Move) -> String {
-    Move {
-        to: king_destination(board, mv),
-        ..mv
-    }
-    .to_string()
+    Move { to: king_destination(board, mv), ..mv }.to_string()
 }
 
 /// Reads a move in UCI notation; castling may be written as the king's two squares (`e1g1`) or as
@@ -133,19 +110,12 @@ pub fn to_uci(board: &Board, mv: Move) -> String {
 pub fn from_uci(board: &Board, text: &str) -> Result<Move, IllegalMove> {
     let error = |reason| illegal(board, text, reason);
     let (from, destination, promotion) = split_uci(text.trim()).ok_or(error(Reason::NotUci))?;
-    let mv = Move {
-        from,
-        to: from_king_destination(board, from, destination),
-        promotion,
-    };
+    let mv = Move { from, to: from_king_destination(board, from, destination), promotion };
     if board.is_legal(mv) {
         return Ok(mv);
     }
     let mover = board.side_to_move();
-    let with_queen = Move {
-        promotion: Some(Piece::Queen),
-        ..mv
-    };
+    let with_queen = Move { promotion: Some(Piece::Queen), ..mv };
     Err(error(match board.color_on(from) {
         None => Reason::NoPiece(from),
         Some(color) if color != mover => Reason::NotTheMover(from, mover),
@@ -184,11 +154,7 @@ pub fn to_san(board: &Board, mv: Move) -> Result<String, IllegalMove> {
     };
     let mut san = String::new();
     if is_castling(board, mv) {
-        san.push_str(if mv.from.file() < mv.to.file() {
-            "O-O"
-        } else {
-            "O-O-O"
-        });
+        san.push_str(if mv.from.file() < mv.to.file() { "O-O" } else { "O-O-O" });
     } else {
         let capture = board.piece_on(mv.to).is_some()
             || (piece == Piece::Pawn && mv.from.file() != mv.to.file());
@@ -212,11 +178,7 @@ pub fn to_san(board: &Board, mv: Move) -> Result<String, IllegalMove> {
     let mut after = board.clone();
     after.play_unchecked(mv);
     if !after.checkers().is_empty() {
-        san.push(if after.generate_moves(|_| true) {
-            '+'
-        } else {
-            '#'
-        });
+        san.push(if after.generate_moves(|_| true) { '+' } else { '#' });
     }
     Ok(san)
 }
@@ -225,10 +187,8 @@ pub fn to_san(board: &Board, mv: Move) -> Result<String, IllegalMove> {
 /// both, the first that does.
 fn disambiguation(board: &Board, piece: Piece, mv: Move) -> String {
     let like = board.colored_pieces(board.side_to_move(), piece) - mv.from.bitboard();
-    let rivals: Vec<Square> = like
-        .into_iter()
-        .filter(|&from| board.is_legal(Move { from, ..mv }))
-        .collect();
+    let rivals: Vec<Square> =
+        like.into_iter().filter(|&from| board.is_legal(Move { from, ..mv })).collect();
     let (file, rank) = (mv.from.file(), mv.from.rank());
     if rivals.is_empty() {
         String::new()
@@ -286,10 +246,8 @@ impl SanPattern {
             "O-O-O" | "OOO" => return Some(Self::Castling(File::C)),
             _ => {}
         }
-        let mut letters: Vec<char> = text
-            .chars()
-            .filter(|letter| !"x:-=()".contains(*letter))
-            .collect();
+        let mut letters: Vec<char> =
+            text.chars().filter(|letter| !"x:-=()".contains(*letter)).collect();
         let piece = match letters.first()? {
             'K' | 'Q' | 'R' | 'B' | 'N' | 'P' => {
                 letters.remove(0).to_ascii_lowercase().try_into().ok()?
@@ -313,13 +271,7 @@ impl SanPattern {
             return None;
         }
         let to = Square::new(to_file, to_rank);
-        Some(Self::Moves {
-            piece,
-            from_file,
-            from_rank,
-            to,
-            promotion,
-        })
+        Some(Self::Moves { piece, from_file, from_rank, to, promotion })
     }
 
     /// Whether a legal move can be the one that is meant.
@@ -328,13 +280,7 @@ impl SanPattern {
             Self::Castling(file) => {
                 is_castling(board, mv) && king_destination(board, mv).file() == file
             }
-            Self::Moves {
-                piece,
-                from_file,
-                from_rank,
-                to,
-                promotion,
-            } => {
+            Self::Moves { piece, from_file, from_rank, to, promotion } => {
                 !is_castling(board, mv)
                     && mv.to == to
                     && board.piece_on(mv.from) == Some(piece)
@@ -351,10 +297,8 @@ fn without_remarks(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let shorter = text.trim_end_matches(['+', '#', '!', '?', ' ']);
-        let shorter = shorter
-            .strip_suffix("e.p.")
-            .or(shorter.strip_suffix("ep"))
-            .unwrap_or(shorter);
+        let shorter =
+            shorter.strip_suffix("e.p.").or(shorter.strip_suffix("ep")).unwrap_or(shorter);
         if shorter.len() == text.len() {
             return text;
         }

@@ -80,7 +80,10 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
             (Arg::Long("option"), _) => {
                 options.set_assignment(&parser.value()?.string()?).map_err(usage)?;
             }
-            (Arg::Long("json"), Command::Predict(Predict { json, .. }) | Command::Speed(Speed { json, .. })) => {
+            (
+                Arg::Long("json"),
+                Command::Predict(Predict { json, .. }) | Command::Speed(Speed { json, .. }),
+            ) => {
                 *json = true;
             }
             (Arg::Long("top"), Command::Predict(predict)) => {
@@ -95,7 +98,9 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                 let text = parser.value()?.string()?;
                 let seconds = text.parse().ok().filter(|s| (0.0..=3600.0).contains(s));
                 speed.seconds = seconds.ok_or_else(|| {
-                    Failure::Usage(format!("--seconds is {text:?}, expected a number from 0 to 3600"))
+                    Failure::Usage(format!(
+                        "--seconds is {text:?}, expected a number from 0 to 3600"
+                    ))
                 })?;
             }
             (Arg::Long(flag), _) if Options::name_of_flag(flag).is_some() => {
@@ -126,7 +131,9 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
         "help" => Command::Help,
         _ => {
             let expected = "predict, bench, speed or describe, or nothing for UCI";
-            return Err(Failure::Usage(format!("there is no command {name:?}, expected {expected}")));
+            return Err(Failure::Usage(format!(
+                "there is no command {name:?}, expected {expected}"
+            )));
         }
     })
 }

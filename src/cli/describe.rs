@@ -15,16 +15,16 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
 
     let values: Vec<String> =
         values.iter().map(|(kind, count)| format!("{} as {kind}", grouped(count))).collect();
-    let stored = format!(
-        "{:.1} MiB: {} values",
-        bytes.len() as f64 / f64::from(1 << 20),
-        values.join(", ")
-    );
+    let stored =
+        format!("{:.1} MiB: {} values", bytes.len() as f64 / f64::from(1 << 20), values.join(", "));
     let rows = [
         ("weights", engine::weights_name(options).to_owned()),
         ("encoding", format!("{}, policy {}", spec.encoding.name(), spec.encoding.policy_name())),
         ("tower", tower(&spec)),
-        ("policy head", format!("{} channels -> {}", spec.policy_channels, spec.encoding.policy_size())),
+        (
+            "policy head",
+            format!("{} channels -> {}", spec.policy_channels, spec.encoding.policy_size()),
+        ),
         ("value head", format!("{} channels -> {} -> 1", spec.value_channels, spec.value_hidden)),
         ("parameters", grouped(spec.parameters())),
         ("stored", stored),

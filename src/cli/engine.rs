@@ -11,7 +11,8 @@ use std::borrow::Cow;
 pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
     let file = &options.weights_file;
     if !file.is_empty() {
-        let bytes = std::fs::read(file).map_err(|error| unusable(options, WeightsError::Read(error)))?;
+        let bytes =
+            std::fs::read(file).map_err(|error| unusable(options, WeightsError::Read(error)))?;
         return Ok(bytes.into());
     }
     network::embedded().map(Cow::Borrowed).ok_or_else(|| {
@@ -41,7 +42,9 @@ pub fn unusable(options: &Options, error: WeightsError) -> String {
 /// The backend that the options name, with a network to run.
 pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     match options.backend {
-        BackendKind::Auto | BackendKind::Cpu => Box::new(Cpu::new(network, options.threads as usize)),
+        BackendKind::Auto | BackendKind::Cpu => {
+            Box::new(Cpu::new(network, options.threads as usize))
+        }
     }
 }
 

@@ -28,7 +28,9 @@ impl Failure {
         let (status, message) = match self {
             Self::Work(message) => (1, message),
             Self::Usage(message) => (2, format!("{message}; see fianchetto --help")),
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
             Self::Output(error) => (1, format!("cannot write the output: {error}")),
         };
         // With standard error gone as well there is nothing left to do about it.

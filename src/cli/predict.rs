@@ -38,7 +38,8 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
     let mut player = player(options)?;
     let mut refused = 0;
     for (i, line) in io::stdin().lock().lines().enumerate() {
-        let line = line.map_err(|error| Failure::Work(format!("cannot read line {}: {error}", i + 1)))?;
+        let line =
+            line.map_err(|error| Failure::Work(format!("cannot read line {}: {error}", i + 1)))?;
         match read_position(&line) {
             Ok(game) => predict(&game, player.as_mut(), wanted, out)?,
             Err(error) => {
@@ -87,14 +88,21 @@ fn predict(
 ) -> Result<(), Failure> {
     let mut last = Report::default();
     player
-        .choose(game, &Limits::default(), &AtomicBool::new(false), &mut |report| last = report.clone())
+        .choose(game, &Limits::default(), &AtomicBool::new(false), &mut |report| {
+            last = report.clone()
+        })
         .map_err(|error| Failure::Work(error.to_string()))?;
     let shown = wanted.top.unwrap_or(if wanted.json { usize::MAX } else { SHOWN });
     let candidates = (last.lines.iter().take(shown))
         .map(|line| {
             let (board, mv) = (game.board(), line.moves[0]);
-            let san = notation::to_san(board, mv).map_err(|error| Failure::Work(error.to_string()))?;
-            Ok(Candidate { uci: notation::to_uci(board, mv), san, p: line.probability.unwrap_or(0.0) })
+            let san =
+                notation::to_san(board, mv).map_err(|error| Failure::Work(error.to_string()))?;
+            Ok(Candidate {
+                uci: notation::to_uci(board, mv),
+                san,
+                p: line.probability.unwrap_or(0.0),
+            })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
 
@@ -103,7 +111,8 @@ fn predict(
         Color::Black => "black",
     };
     if wanted.json {
-        let prediction = Prediction { fen: game.fen(), side, value: last.value, moves: &candidates };
+        let prediction =
+            Prediction { fen: game.fen(), side, value: last.value, moves: &candidates };
         let json = serde_json::to_string(&prediction).map_err(io::Error::from)?;
         writeln!(out, "{json}")?;
         return Ok(());
@@ -114,7 +123,9 @@ fn predict(
     }
     write!(out, "{side} to move, value {:+.3}", last.value)?;
     match last.lines.first().map(|line| line.score) {
-        Some(Score::Centipawns(score)) => writeln!(out, " ({:+.2} pawns)", f64::from(score) / 100.0)?,
+        Some(Score::Centipawns(score)) => {
+            writeln!(out, " ({:+.2} pawns)", f64::from(score) / 100.0)?
+        }
         Some(Score::Mate(moves)) => writeln!(out, " (mate in {moves})")?,
         None => writeln!(out)?,
     }

@@ -42,7 +42,11 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
     if !wanted.json {
         let device = backend.device();
         writeln!(out, "{} on {}, {device}", measurement.network, measurement.backend)?;
-        writeln!(out, "{:>6} {:>6} {:>11} {:>11} {:>13}", "batch", "runs", "median ms", "min ms", "positions/s")?;
+        writeln!(
+            out,
+            "{:>6} {:>6} {:>11} {:>11} {:>13}",
+            "batch", "runs", "median ms", "min ms", "positions/s"
+        )?;
         out.flush()?;
     }
     for &size in &wanted.batches {
@@ -90,7 +94,8 @@ fn fill(encoding: Encoding, size: usize) -> Result<Batch, Failure> {
     for game in positions()?.iter().cycle().take(size) {
         batch.push(|planes, indices| {
             encoding.encode(game, planes);
-            indices.extend(game.legal_moves().into_iter().filter_map(|mv| encoding.index(game, mv)));
+            indices
+                .extend(game.legal_moves().into_iter().filter_map(|mv| encoding.index(game, mv)));
         });
     }
     Ok(batch)

@@ -42,17 +42,11 @@ pub fn encode(game: &Game, planes: &mut [f32]) {
     };
     for (first_plane, side) in [0, 6].into_iter().zip(sides) {
         for piece in Piece::ALL {
-            mark(
-                first_plane + piece as usize,
-                board.colored_pieces(side, piece),
-            );
+            mark(first_plane + piece as usize, board.colored_pieces(side, piece));
         }
     }
     if let Some(file) = board.en_passant() {
-        mark(
-            16,
-            Square::new(file, Rank::Sixth.relative_to(mover)).bitboard(),
-        );
+        mark(16, Square::new(file, Rank::Sixth.relative_to(mover)).bitboard());
     }
 
     let mut fill = |plane: usize, value: f32| planes[64 * plane..][..64].fill(value);
@@ -84,11 +78,7 @@ pub fn decode(board: &Board, index: u16) -> Option<Move> {
     let to = from_king_destination(board, from, destination);
     let promotes = board.piece_on(from) == Some(Piece::Pawn)
         && destination.rank() == Rank::Eighth.relative_to(mover);
-    let mv = Move {
-        from,
-        to,
-        promotion: promotes.then_some(Piece::Queen),
-    };
+    let mv = Move { from, to, promotion: promotes.then_some(Piece::Queen) };
     // The king onto its own rook is a legal move for the rules library, but not its index here.
     (board.is_legal(mv) && king_destination(board, mv) == destination).then_some(mv)
 }

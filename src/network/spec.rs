@@ -209,7 +209,10 @@ fn invalid(key: &'static str, found: &str, expected: &str) -> SpecError {
     SpecError::Invalid { key, found: found.to_owned(), expected: expected.to_owned() }
 }
 
-fn text<'a>(metadata: &'a HashMap<String, String>, key: &'static str) -> Result<&'a str, SpecError> {
+fn text<'a>(
+    metadata: &'a HashMap<String, String>,
+    key: &'static str,
+) -> Result<&'a str, SpecError> {
     metadata.get(key).map(String::as_str).ok_or(SpecError::Missing(key))
 }
 

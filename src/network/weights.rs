@@ -267,7 +267,9 @@ fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
     }
     if file.len() > known {
         let expected: Vec<_> = spec.tensors().map(|(name, _)| name).collect();
-        if let Some(name) = file.names().into_iter().find(|name| !expected.iter().any(|e| e == name)) {
+        if let Some(name) =
+            file.names().into_iter().find(|name| !expected.iter().any(|e| e == name))
+        {
             return Err(WeightsError::Unknown(name.to_string()));
         }
     }
@@ -318,7 +320,9 @@ impl Layers<'_> {
         let folded = weight
             .chunks(weight.len() / scale.len())
             .zip(&scale)
-            .flat_map(|(filter, scale)| filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale)))
+            .flat_map(|(filter, scale)| {
+                filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale))
+            })
             .collect();
         let bias = (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
         let shape = (shape[0], shape[1], shape[2], shape[3]);

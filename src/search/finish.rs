@@ -27,7 +27,8 @@ pub fn finish(board: &Board, priors: &mut [(Move, f64)], plies: u8) -> Vec<Optio
     if find(1, is_mate) || (plies >= 3 && find(2, is_mated_next)) {
         keep(priors, |i| mates[i].is_some());
     } else {
-        let draws = |board| is_stalemate(board) || (plies >= 2 && any_move(board, insufficient_material));
+        let draws =
+            |board| is_stalemate(board) || (plies >= 2 && any_move(board, insufficient_material));
         keep(priors, |i| !draws(&after[i]));
     }
     mates

@@ -30,11 +30,7 @@ pub struct Workspace {
 impl Workspace {
     pub fn new(spec: &Spec, group: usize) -> Self {
         let map = spec.policy_channels.max(spec.value_channels) * group * 64;
-        Self {
-            map: vec![0.0; map],
-            features: vec![0.0; map],
-            hidden: vec![0.0; spec.value_hidden],
-        }
+        Self { map: vec![0.0; map], features: vec![0.0; map], hidden: vec![0.0; spec.value_hidden] }
     }
 }
 
@@ -49,13 +45,7 @@ impl PolicyHead {
     }
 
     /// The logits of `indices` for position `j` of the group.
-    pub fn logits(
-        &self,
-        j: usize,
-        workspace: &Workspace,
-        indices: &[u16],
-        logits: &mut [f32],
-    ) {
+    pub fn logits(&self, j: usize, workspace: &Workspace, indices: &[u16], logits: &mut [f32]) {
         let length = self.conv.outputs() * 64;
         let features = &workspace.features[j * length..][..length];
         for (logit, &index) in logits.iter_mut().zip(indices) {

@@ -64,10 +64,7 @@ pub fn parse(text: &str) -> Result<Position, FenError> {
 
     let mut halfmove_clock = 0;
     // An EPD has operations such as `bm Nf3;` where a FEN has its clocks.
-    if fields
-        .peek()
-        .is_some_and(|field| !field.starts_with(|c: char| c.is_ascii_alphabetic()))
-    {
+    if fields.peek().is_some_and(|field| !field.starts_with(|c: char| c.is_ascii_alphabetic())) {
         halfmove_clock = read_clock(fields.next(), 0, Repair::HalfmoveClock, &mut repairs);
         builder.fullmove_number =
             read_clock(fields.next(), 1, Repair::FullmoveNumber, &mut repairs);
@@ -79,11 +76,7 @@ pub fn parse(text: &str) -> Result<Position, FenError> {
 
     builder.halfmove_clock = halfmove_clock.min(100) as u8;
     let board = builder.build().map_err(|_| FenError::Refused)?;
-    Ok(Position {
-        board,
-        halfmove_clock: halfmove_clock.into(),
-        repairs,
-    })
+    Ok(Position { board, halfmove_clock: halfmove_clock.into(), repairs })
 }
 
 fn read_placement(text: &str, builder: &mut BoardBuilder) -> Result<(), FenError> {
@@ -105,11 +98,7 @@ fn read_placement(text: &str, builder: &mut BoardBuilder) -> Result<(), FenError
             squares += 1;
         }
         if squares != File::NUM {
-            return Err(FenError::RankLength {
-                rank,
-                text: row.to_owned(),
-                squares,
-            });
+            return Err(FenError::RankLength { rank, text: row.to_owned(), squares });
         }
     }
     Ok(())
@@ -121,11 +110,7 @@ fn read_piece(letter: char) -> Option<(Piece, Color)> {
 }
 
 fn color_of_case(letter: char) -> Color {
-    if letter.is_ascii_uppercase() {
-        Color::White
-    } else {
-        Color::Black
-    }
+    if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
 }
 
 /// Refuses what no game can reach and cozy-chess cannot play, with the reason.
@@ -135,12 +120,7 @@ fn check_playable(builder: &BoardBuilder) -> Result<(), FenError> {
             let hit = |&(piece, owner): &(Piece, Color)| {
                 owner == color && wanted.is_none_or(|wanted| wanted == piece)
             };
-            builder
-                .board
-                .iter()
-                .flatten()
-                .filter(|occupant| hit(occupant))
-                .count() as u32
+            builder.board.iter().flatten().filter(|occupant| hit(occupant)).count() as u32
         };
         match count(Some(Piece::King)) {
             1 => {}
@@ -162,27 +142,19 @@ fn check_playable(builder: &BoardBuilder) -> Result<(), FenError> {
     }
     let mover = builder.side_to_move;
     if let Some(checker) = checkers(builder, !mover).next_square() {
-        return Err(FenError::OpponentInCheck {
-            color: !mover,
-            checker,
-        });
+        return Err(FenError::OpponentInCheck { color: !mover, checker });
     }
     match checkers(builder, mover).len() {
         0..=2 => Ok(()),
-        found => Err(FenError::Checkers {
-            color: mover,
-            found,
-        }),
+        found => Err(FenError::Checkers { color: mover, found }),
     }
 }
 
 /// The pieces that attack the king of `color`, the other king among them.
 fn checkers(builder: &BoardBuilder, color: Color) -> BitBoard {
     let on = |square: Square| builder.square(square);
-    let occupied: BitBoard = Square::ALL
-        .into_iter()
-        .filter(|&square| on(square).is_some())
-        .collect();
+    let occupied: BitBoard =
+        Square::ALL.into_iter().filter(|&square| on(square).is_some()).collect();
     let kings: BitBoard = Square::ALL
         .into_iter()
         .filter(|&square| on(square) == Some((Piece::King, color)))
@@ -198,10 +170,7 @@ fn checkers(builder: &BoardBuilder, color: Color) -> BitBoard {
         },
         _ => BitBoard::EMPTY,
     };
-    Square::ALL
-        .into_iter()
-        .filter(|&square| !attacks(square).is_disjoint(kings))
-        .collect()
+    Square::ALL.into_iter().filter(|&square| !attacks(square).is_disjoint(kings)).collect()
 }
 
 fn read_castling(
@@ -221,26 +190,16 @@ fn read_castling(
         };
         let color = color_of_case(letter);
         let rank = Rank::First.relative_to(color);
-        let missing = [
-            (Piece::King, Square::new(File::E, rank)),
-            (Piece::Rook, Square::new(file, rank)),
-        ]
-        .into_iter()
-        .find(|&(piece, home)| builder.square(home) != Some((piece, color)));
+        let missing =
+            [(Piece::King, Square::new(File::E, rank)), (Piece::Rook, Square::new(file, rank))]
+                .into_iter()
+                .find(|&(piece, home)| builder.square(home) != Some((piece, color)));
         if let Some((missing, home)) = missing {
-            repairs.push(Repair::CastlingRight {
-                letter,
-                missing,
-                home,
-            });
+            repairs.push(Repair::CastlingRight { letter, missing, home });
             continue;
         }
         let rights = builder.castle_rights_mut(color);
-        let right = if file == File::H {
-            &mut rights.short
-        } else {
-            &mut rights.long
-        };
+        let right = if file == File::H { &mut rights.short } else { &mut rights.long };
         if right.replace(file).is_some() {
             repairs.push(Repair::CastlingRepeated(letter));
         }
@@ -254,19 +213,13 @@ fn read_en_passant(text: &str, builder: &mut BoardBuilder, repairs: &mut Vec<Rep
     }
     match en_passant_square(text, builder) {
         Ok(square) => builder.en_passant = Some(square),
-        Err(why) => repairs.push(Repair::EnPassant {
-            text: text.to_owned(),
-            why,
-        }),
+        Err(why) => repairs.push(Repair::EnPassant { text: text.to_owned(), why }),
     }
 }
 
 /// The square a pawn of the opponent has just passed, or why none can have.
 fn en_passant_square(text: &str, builder: &BoardBuilder) -> Result<Square, &'static str> {
-    let square: Square = text
-        .to_ascii_lowercase()
-        .parse()
-        .map_err(|_| "it is not a square")?;
+    let square: Square = text.to_ascii_lowercase().parse().map_err(|_| "it is not a square")?;
     let pusher = !builder.side_to_move;
     let on_file = |rank: Rank| Square::new(square.file(), rank.relative_to(pusher));
     let (from, to) = (on_file(Rank::Second), on_file(Rank::Fourth));

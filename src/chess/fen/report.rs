@@ -40,11 +40,7 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SideMissing => write!(f, "no side to move given: White assumed"),
-            Self::CastlingRight {
-                letter,
-                missing,
-                home,
-            } => write!(
+            Self::CastlingRight { letter, missing, home } => write!(
                 f,
                 "castling right '{letter}' dropped: no {} on {home}",
                 piece_name(*missing)
@@ -150,11 +146,7 @@ impl fmt::Display for FenError {
                 f,
                 "the FEN has {found} rank(s): expected 8, divided by '/', from rank 8 down to rank 1"
             ),
-            Self::RankLength {
-                rank,
-                text,
-                squares,
-            } => write!(
+            Self::RankLength { rank, text, squares } => write!(
                 f,
                 "rank {rank} of the FEN, {}, describes {squares} squares: expected 8",
                 quoted(text)
@@ -164,30 +156,23 @@ impl fmt::Display for FenError {
                 "rank {rank} of the FEN has {letter:?}: expected a piece (PNBRQK for White, pnbrqk \
                  for Black) or a count of empty squares from 1 to 8"
             ),
-            Self::Kings { color, found } => write!(
-                f,
-                "{} has {found} kings in the FEN: expected exactly 1",
-                color_name(*color)
-            ),
-            Self::PawnRank(square) => write!(
-                f,
-                "the FEN has a pawn on {square}: expected pawns on ranks 2 to 7 only"
-            ),
-            Self::Pawns { color, found } => write!(
-                f,
-                "{} has {found} pawns in the FEN: expected at most 8",
-                color_name(*color)
-            ),
+            Self::Kings { color, found } => {
+                write!(f, "{} has {found} kings in the FEN: expected exactly 1", color_name(*color))
+            }
+            Self::PawnRank(square) => {
+                write!(f, "the FEN has a pawn on {square}: expected pawns on ranks 2 to 7 only")
+            }
+            Self::Pawns { color, found } => {
+                write!(f, "{} has {found} pawns in the FEN: expected at most 8", color_name(*color))
+            }
             Self::Pieces { color, found } => write!(
                 f,
                 "{} has {found} pieces and pawns in the FEN: expected at most 16",
                 color_name(*color)
             ),
-            Self::SideToMove(text) => write!(
-                f,
-                "the FEN's side to move is {}: expected 'w' or 'b'",
-                quoted(text)
-            ),
+            Self::SideToMove(text) => {
+                write!(f, "the FEN's side to move is {}: expected 'w' or 'b'", quoted(text))
+            }
             Self::Castling(letter) => write!(
                 f,
                 "the FEN's castling rights have {letter:?}: expected letters out of KQkq, or '-'"
