@@ -21,3 +21,7 @@ pub mod evaluator;
 pub mod network;
 pub mod search;
 pub mod uci;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
