@@ -19,7 +19,8 @@ fn choose(policy: &mut Policy, fen: &str, limits: &Limits) -> (Option<String>, R
     let (game, _) = Game::from_fen(fen).unwrap();
     let mut last = None;
     let stop = AtomicBool::new(false);
-    let choice = policy.choose(&game, limits, &stop, &mut |report| last = Some(report.clone())).unwrap();
+    let choice =
+        policy.choose(&game, limits, &stop, &mut |report| last = Some(report.clone())).unwrap();
     let report = last.expect("a report");
     assert_eq!(choice.best, report.lines.first().map(|line| line.moves[0]));
     (choice.best.map(|best| notation::to_uci(game.board(), best)), report)

@@ -54,7 +54,7 @@ impl<'a> Torch<'a> {
             },
         };
         let contents = entry(&mut zip, bytes, &format!("{prefix}data.pkl"))?;
-        let pickle = Pickle::read(contents, bytes.len().saturating_mul(3).max(1 << 20))?;
+        let pickle = Pickle::read(contents, bytes.len().saturating_mul(3).saturating_add(1 << 16))?;
         Ok(Self { bytes, zip, prefix, big_endian, storages: HashMap::new(), pickle })
     }
 
