@@ -6,6 +6,7 @@ use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 /// Added to every variance of a BatchNorm, as PyTorch does by default.
@@ -102,7 +103,7 @@ pub struct Network<T = f32> {
 impl<T: Real> Network<T> {
     /// Reads a weights file from disk.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, WeightsError> {
-        Self::from_safetensors(&std::fs::read(path).map_err(WeightsError::Read)?)
+        Self::from_safetensors(&read(path)?)
     }
 
     /// Reads the bytes of a weights file. Tensors may be F32, F16 or BF16.
@@ -136,6 +137,17 @@ impl<T: Real> Network<T> {
     }
 }
 
+/// The bytes of a weights file on disk. What is no regular file is refused: a device may never end.
+pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, WeightsError> {
+    let path = path.as_ref();
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(WeightsError::Read(io::Error::other("it is no regular file; give a .safetensors file")))
+        }
+        _ => std::fs::read(path).map_err(WeightsError::Read),
+    }
+}
+
 /// What a weights file holds, without its numbers.
 #[derive(Clone, Debug)]
 pub struct Contents {
@@ -162,7 +174,7 @@ impl Contents {
 #[derive(Debug)]
 pub enum WeightsError {
     /// The file cannot be read.
-    Read(std::io::Error),
+    Read(io::Error),
     /// The bytes are not a safetensors file.
     Format(String),
     /// The metadata does not describe a network.

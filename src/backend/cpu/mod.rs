@@ -1,7 +1,7 @@
 //! The forward pass on the processor: im2col, matrix products from matrixmultiply, and plain loops
 //! that the compiler vectorises.
 //!
-//! Positions are worked on in groups of up to [`GROUP`]. A feature map of a group is `[channels, n, 64]`,
+//! Positions are worked on in groups of up to eight. A feature map of a group is `[channels, n, 64]`,
 //! so that one matrix product `[out, in * 9] x [in * 9, n * 64]` convolves all of its positions.
 
 mod activation;
