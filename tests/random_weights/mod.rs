@@ -3,6 +3,7 @@
 
 use fianchetto::network::Spec;
 use safetensors::tensor::{Dtype, TensorView, serialize};
+use std::collections::HashMap;
 
 /// The tensors of an architecture: name, shape, values.
 pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
@@ -22,15 +23,18 @@ pub fn file(spec: &Spec, seed: u64) -> Vec<u8> {
             (name, Dtype::F32, shape, values.into_iter().flat_map(f32::to_le_bytes).collect())
         })
         .collect();
-    safetensors_file(spec, &tensors)
+    safetensors_file(spec.to_metadata(), &tensors)
 }
 
-/// A weights file with the given tensors: name, type, shape, little-endian values.
-pub fn safetensors_file(spec: &Spec, tensors: &[(String, Dtype, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
+/// A tensor as it lies in a file: name, type, shape, little-endian values.
+pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
+
+/// A safetensors file with the given metadata and tensors.
+pub fn safetensors_file(metadata: HashMap<String, String>, tensors: &[Stored]) -> Vec<u8> {
     let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
         (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap())
     });
-    serialize(views, Some(spec.to_metadata().into_iter().collect())).unwrap()
+    serialize(views, Some(metadata.into_iter().collect())).unwrap()
 }
 
 fn values(name: &str, shape: &[usize], seed: u64) -> Vec<f32> {
