@@ -262,7 +262,7 @@ const FOLDED: [([f32; 4], [f32; 3], [f64; 4]); 4] = [
 
 #[test]
 fn batch_norm_is_folded_in_f64() {
-    let mut tensors = tensors(Dtype::F32, |x| x);
+    let mut tensors = random_weights::stored(&spec(), SEED);
     let mut set = |name: &str, values: &[f32]| {
         let (.., bytes) = tensors.iter_mut().find(|tensor| tensor.0 == name).unwrap();
         assert_eq!(bytes.len(), 4 * values.len());
@@ -350,7 +350,7 @@ impl Draft {
 
 #[test]
 fn bad_files_are_refused_with_reasons() {
-    let stored = tensors(Dtype::F32, |x| x);
+    let stored = random_weights::stored(&spec(), SEED);
     let mut cases = 0;
     for line in include_str!("data/weights.tsv").lines().filter(|line| !line.starts_with('#')) {
         let [edit, kind, words] = line.split('\t').collect::<Vec<_>>()[..] else {
