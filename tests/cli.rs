@@ -98,7 +98,7 @@ fn unfulfilled<'a>(text: &str, expected: &'a str) -> Vec<&'a str> {
         return if text.is_empty() { vec![] } else { vec!["nothing"] };
     }
     let holds = |part: &&str| {
-        let lines = part.strip_suffix(" lines").and_then(|count| count.parse().ok());
+        let lines = part.strip_suffix(" lines").and_then(|count| count.parse::<usize>().ok());
         match (lines, part.strip_prefix('!')) {
             (Some(count), _) => text.lines().count() == count,
             (_, Some(absent)) => !text.contains(absent),
