@@ -17,7 +17,7 @@ pub use game::{Game, Outcome};
 pub use notation::IllegalMove;
 
 /// `text` in quotes for a one-line message: control characters escaped, cut after 60 characters.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String = text.chars().take(SHOWN).collect();
     if shown.len() < text.len() {

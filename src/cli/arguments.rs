@@ -108,7 +108,7 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                 options.set(name, &parser.value()?.string()?).map_err(usage)?;
             }
             (Arg::Value(word), Command::Predict(predict)) => predict.position.push(word.string()?),
-            (Arg::Value(file), Command::Describe) => {
+            (Arg::Value(file), Command::Describe) if options.weights_file.is_empty() => {
                 options.set("WeightsFile", &file.string()?).map_err(usage)?;
             }
             (Arg::Value(word), Command::Uci) if !named => {

@@ -34,7 +34,8 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         ("machine", machine()),
     ];
     for (name, value) in rows {
-        writeln!(out, "{name:<12} {value}")?;
+        // The file's own words may hold anything.
+        writeln!(out, "{name:<12} {}", value.replace(char::is_control, " "))?;
     }
     Ok(())
 }

@@ -33,10 +33,14 @@ impl Failure {
             }
             Self::Output(error) => (1, format!("cannot write the output: {error}")),
         };
-        // With standard error gone as well there is nothing left to do about it.
-        let _ = writeln!(io::stderr(), "fianchetto: {}", message.replace(char::is_control, " "));
+        tell(&message);
         ExitCode::from(status)
     }
+}
+
+/// Writes a line to standard error. Where that is gone there is nothing left to do about it.
+fn tell(message: &str) {
+    let _ = writeln!(io::stderr(), "fianchetto: {}", message.replace(char::is_control, " "));
 }
 
 impl From<io::Error> for Failure {
@@ -53,8 +57,8 @@ pub fn run() -> Result<(), Failure> {
         Command::Uci => {
             drop(out);
             if io::stdin().is_terminal() {
-                eprintln!(
-                    "fianchetto: speaking UCI; type uci, isready, go or quit; other commands: fianchetto --help"
+                tell(
+                    "speaking UCI; type uci, isready, go or quit; other commands: fianchetto --help",
                 );
             }
             let input = io::BufReader::new(io::stdin());

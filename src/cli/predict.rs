@@ -1,7 +1,7 @@
 //! `predict`: what a player thinks of a position.
 
 use super::arguments::Predict;
-use super::{Failure, engine};
+use super::{Failure, engine, tell};
 use fianchetto::chess::{Color, Game, notation};
 use fianchetto::search::{Limits, Player, Report, Score};
 use fianchetto::uci::Options;
@@ -31,20 +31,24 @@ struct Candidate {
 pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     if wanted.position != ["-"] {
         // A wrong position is told before the network is loaded.
-        let game = read_position(&wanted.position.join(" ")).map_err(Failure::Work)?;
+        let text = match wanted.position.is_empty() {
+            true => "startpos".to_owned(),
+            false => wanted.position.join(" "),
+        };
+        let game = read_position(&text).map_err(Failure::Work)?;
         let mut player = player(options)?;
         return predict(&game, player.as_mut(), wanted, out);
     }
     let mut player = player(options)?;
     let mut refused = 0;
-    for (i, line) in io::stdin().lock().lines().enumerate() {
+    for (i, line) in io::stdin().lock().split(b'\n').enumerate() {
         let line =
             line.map_err(|error| Failure::Work(format!("cannot read line {}: {error}", i + 1)))?;
-        match read_position(&line) {
+        match read_position(&String::from_utf8_lossy(&line)) {
             Ok(game) => predict(&game, player.as_mut(), wanted, out)?,
             Err(error) => {
                 refused += 1;
-                eprintln!("fianchetto: line {}: {error}", i + 1);
+                tell(&format!("line {}: {error}", i + 1));
                 // Keeps the output in step with the input.
                 if wanted.json {
                     writeln!(out, "{}", serde_json::json!({ "error": error }))?;
@@ -55,7 +59,9 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
     }
     match refused {
         0 => Ok(()),
-        _ => Err(Failure::Work(format!("{refused} lines held no usable position, see above"))),
+        _ => {
+            Err(Failure::Work(format!("{refused} of the lines held no usable position, see above")))
+        }
     }
 }
 
@@ -65,14 +71,16 @@ fn player(options: &Options) -> Result<Box<dyn Player>, Failure> {
     Ok(player)
 }
 
-/// Reads `FEN`, `startpos` or nothing, and after it `moves e2e4 ...`.
+/// Reads `FEN` or `startpos`, and after it `moves e2e4 ...`. Moves alone begin at the start position;
+/// a blank text is an error, as an empty variable in a script would be.
 fn read_position(text: &str) -> Result<Game, String> {
-    let mut words = text.split_whitespace();
+    let mut words = text.split_whitespace().peekable();
+    let moves_alone = words.peek() == Some(&"moves");
     let position: Vec<&str> = words.by_ref().take_while(|&word| word != "moves").collect();
-    let fen = if position.is_empty() { "startpos".to_owned() } else { position.join(" ") };
+    let fen = if moves_alone { "startpos".to_owned() } else { position.join(" ") };
     let (mut game, repairs) = Game::from_fen(&fen).map_err(|error| error.to_string())?;
     for repair in repairs {
-        eprintln!("fianchetto: note: {repair}");
+        tell(&format!("note: {repair}"));
     }
     for text in words {
         game.play_uci(text).map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@
 //! `__metadata__` holds the fields of [`Spec`] as strings; its tensors are those that
 //! [`Spec::tensors`] lists, by name and shape.
 
+use crate::chess::quoted;
 use crate::encoding::Encoding;
 use std::collections::HashMap;
 use std::fmt;
@@ -70,7 +71,11 @@ impl fmt::Display for SpecError {
                 "the metadata has no `{key}`: not a Fianchetto weights file; make one with fianchetto-convert"
             ),
             Self::Invalid { key, found, expected } => {
-                write!(f, "the metadata's `{key}` is {found:?}, expected {expected}")
+                let found = quoted(found);
+                write!(
+                    f,
+                    "the metadata's `{key}` is {found}, expected {expected}; make the file anew with fianchetto-convert"
+                )
             }
         }
     }

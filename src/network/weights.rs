@@ -2,8 +2,9 @@
 
 use super::float16;
 use super::spec::{Spec, SpecError};
+use crate::chess::quoted;
 use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -215,34 +216,54 @@ pub enum WeightsError {
     },
 }
 
+impl WeightsError {
+    /// On one line and of bounded length: the library quotes the file.
+    fn format(error: SafeTensorError) -> Self {
+        let shown = error.to_string().chars().take(120).collect::<String>();
+        Self::Format(shown.replace(char::is_control, " "))
+    }
+}
+
 impl fmt::Display for WeightsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(error) => write!(f, "cannot read the file: {error}"),
+            Self::Read(error) => write!(
+                f,
+                "cannot read the file ({error}), expected a weights file made by fianchetto-convert"
+            ),
             Self::Format(error) => write!(
                 f,
                 "not a complete safetensors file ({error}); make one with fianchetto-convert"
             ),
             Self::Spec(error) => error.fmt(f),
             Self::Missing { name, shape } => {
-                write!(f, "tensor `{name}` {shape:?} is missing; convert the checkpoint again")
+                write!(f, "tensor `{name}` {shape:?} is missing; {CONVERT}")
             }
             Self::Unknown(name) => write!(
                 f,
-                "tensor `{name}` does not belong to the architecture in the metadata; convert the checkpoint again"
+                "tensor {} does not belong to the architecture in the metadata; {CONVERT}",
+                quoted(name)
             ),
             Self::Shape { name, found, expected } => {
-                write!(f, "tensor `{name}` is {found:?}, expected {expected:?} by the metadata")
+                write!(f, "tensor `{name}` is ")?;
+                match found.len() {
+                    0..=8 => write!(f, "{found:?}")?,
+                    dimensions => write!(f, "of {dimensions} dimensions")?,
+                }
+                write!(f, ", expected {expected:?} by the metadata; {CONVERT}")
             }
             Self::Type { name, found } => {
-                write!(f, "tensor `{name}` holds {found}, expected F32, F16 or BF16")
+                write!(f, "tensor `{name}` holds {found}, expected F32, F16 or BF16; {CONVERT}")
             }
             Self::Number { name, found, expected } => {
-                write!(f, "tensor `{name}` holds {found}, expected {expected}")
+                write!(f, "tensor `{name}` holds {found:?}, expected {expected}; {CONVERT}")
             }
         }
     }
 }
+
+/// What to do about a file whose tensors are wrong.
+const CONVERT: &str = "convert the checkpoint again";
 
 impl std::error::Error for WeightsError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
@@ -257,10 +278,10 @@ impl std::error::Error for WeightsError {
 /// Parses the header and checks that the tensors are those of the architecture, so that nothing is
 /// allocated by the metadata's word alone.
 fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
-    let format = |error| WeightsError::Format(format!("{error}"));
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(format)?;
-    let file = SafeTensors::deserialize(bytes).map_err(format)?;
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(WeightsError::format)?;
     let metadata = header.metadata().clone().unwrap_or_default();
+    drop(header);
+    let file = SafeTensors::deserialize(bytes).map_err(WeightsError::format)?;
     let spec = Spec::from_metadata(&metadata.into_iter().collect()).map_err(WeightsError::Spec)?;
 
     let mut known = 0;
@@ -293,7 +314,7 @@ struct Layers<'a>(&'a SafeTensors<'a>);
 
 impl Layers<'_> {
     fn tensor<T: Real>(&self, name: &str) -> Result<(Vec<usize>, Vec<T>), WeightsError> {
-        let view = self.0.tensor(name).map_err(|error| WeightsError::Format(format!("{error}")))?;
+        let view = self.0.tensor(name).map_err(WeightsError::format)?;
         let numbers = numbers(&view);
         if let Some(bad) = numbers.iter().find(|x: &&T| !x.is_finite()) {
             let found = bad.to_f64().unwrap_or(f64::NAN);
@@ -329,14 +350,22 @@ impl Layers<'_> {
         let scale: Vec<f64> = (gain.iter().zip(&variance))
             .map(|(gain, variance)| gain / (variance + BATCH_NORM_EPSILON).sqrt())
             .collect();
-        let folded = weight
+        let folded: Vec<T> = weight
             .chunks(weight.len() / scale.len())
             .zip(&scale)
             .flat_map(|(filter, scale)| {
                 filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale))
             })
             .collect();
-        let bias = (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
+        let bias: Array1<T> =
+            (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
+        // A network with an infinite weight would not fail: ReLU turns a NaN into 0.
+        if let Some(infinite) = folded.iter().chain(&bias).find(|x| !x.is_finite()) {
+            let name = format!("{conv}.weight");
+            let found = infinite.to_f64().unwrap_or(f64::NAN);
+            let expected = "finite numbers after folding its BatchNorm in";
+            return Err(WeightsError::Number { name, found, expected });
+        }
         let shape = (shape[0], shape[1], shape[2], shape[3]);
         Ok(Convolution { weight: array(shape, folded), bias })
     }

@@ -3,6 +3,10 @@
 
 use fianchetto::network::Spec;
 use safetensors::tensor::{Dtype, TensorView, serialize};
+use std::collections::HashMap;
+
+/// A tensor as it lies in a file: name, type, shape, little-endian values.
+pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
 
 /// The tensors of an architecture: name, shape, values.
 pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
@@ -14,23 +18,24 @@ pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
         .collect()
 }
 
-/// A weights file, stored as F32.
-pub fn file(spec: &Spec, seed: u64) -> Vec<u8> {
-    let tensors: Vec<_> = tensors(spec, seed)
-        .into_iter()
-        .map(|(name, shape, values)| {
-            (name, Dtype::F32, shape, values.into_iter().flat_map(f32::to_le_bytes).collect())
-        })
-        .collect();
-    safetensors_file(spec, &tensors)
+/// The same as they lie in a file, as F32.
+pub fn stored(spec: &Spec, seed: u64) -> Vec<Stored> {
+    let bytes = |values: Vec<f32>| values.into_iter().flat_map(f32::to_le_bytes).collect();
+    let stored = |(name, shape, values)| (name, Dtype::F32, shape, bytes(values));
+    tensors(spec, seed).into_iter().map(stored).collect()
 }
 
-/// A weights file with the given tensors: name, type, shape, little-endian values.
-pub fn safetensors_file(spec: &Spec, tensors: &[(String, Dtype, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
+/// A weights file, stored as F32.
+pub fn file(spec: &Spec, seed: u64) -> Vec<u8> {
+    safetensors_file(spec.to_metadata(), &stored(spec, seed))
+}
+
+/// A safetensors file with the given metadata and tensors.
+pub fn safetensors_file(metadata: HashMap<String, String>, tensors: &[Stored]) -> Vec<u8> {
     let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
         (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap())
     });
-    serialize(views, Some(spec.to_metadata().into_iter().collect())).unwrap()
+    serialize(views, Some(metadata.into_iter().collect())).unwrap()
 }
 
 fn values(name: &str, shape: &[usize], seed: u64) -> Vec<f32> {
