@@ -67,10 +67,7 @@ fn data_start(file: &[u8]) -> usize {
 
 /// Reads `file` both ways, checking that neither takes more than ten times its memory.
 fn read(file: &[u8], case: &str) -> Result<Network, WeightsError> {
-    read_within(10 * file.len() + 4096, file, case)
-}
-
-fn read_within(most: usize, file: &[u8], case: &str) -> Result<Network, WeightsError> {
+    let most = 10 * file.len() + 4096;
     let (contents, peak) = peak_memory(|| Contents::from_safetensors(file));
     assert!(peak <= most, "{case}: {peak} bytes for the contents of {}", file.len());
     let (network, peak) = peak_memory(|| Network::from_safetensors(file));
@@ -176,9 +173,10 @@ fn a_hostile_header_does_no_harm() {
         let mut file = (header.len() as u64).to_le_bytes().to_vec();
         file.extend(header.bytes());
         let case = format!("{header:.60}");
-        // The JSON library takes 32 bytes, and as much in reserve, for an element that is two bytes long.
-        let error = read_within(33 * file.len(), &file, &case).expect_err(&case);
-        check_message(&error, &case);
+        check_message(&read(&file, &case).expect_err(&case), &case);
+        // With data behind it the header is in proportion, and so is parsed.
+        file.resize(8 + 4 * header.len(), 0);
+        check_message(&read(&file, &case).expect_err(&case), &case);
     }
     for length in [0, 1, 7, u64::from(u32::MAX), u64::MAX / 2, u64::MAX - 7, u64::MAX] {
         let mut file = small_file();

@@ -11,8 +11,7 @@ use std::borrow::Cow;
 pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
     let file = &options.weights_file;
     if !file.is_empty() {
-        let bytes =
-            std::fs::read(file).map_err(|error| unusable(options, WeightsError::Read(error)))?;
+        let bytes = network::read(file).map_err(|error| unusable(options, error))?;
         return Ok(bytes.into());
     }
     network::embedded().map(Cow::Borrowed).ok_or_else(|| {

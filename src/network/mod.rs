@@ -6,7 +6,7 @@ pub mod spec;
 pub mod weights;
 
 pub use spec::{Spec, SpecError};
-pub use weights::{Contents, Network, Real, WeightsError};
+pub use weights::{Contents, Network, Real, WeightsError, read};
 
 /// The default network's weights file, built into the program with the feature `embed`.
 pub fn embedded() -> Option<&'static [u8]> {

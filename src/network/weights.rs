@@ -13,6 +13,10 @@ use std::path::Path;
 /// Added to every variance of a BatchNorm, as PyTorch does by default.
 const BATCH_NORM_EPSILON: f64 = 1e-5;
 
+/// The largest header is one in so many bytes of the file. Parsing can take 32 times the header's
+/// length; real headers take one byte in a hundred or less.
+const LARGEST_HEADER: u64 = 4;
+
 /// The number type a network computes in: `f32`, or `f64` for the exact reference.
 pub trait Real: NdFloat {
     /// The nearest value of this type.
@@ -142,9 +146,9 @@ impl<T: Real> Network<T> {
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, WeightsError> {
     let path = path.as_ref();
     match std::fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            Err(WeightsError::Read(io::Error::other("it is no regular file; give a .safetensors file")))
-        }
+        Ok(metadata) if !metadata.is_file() => Err(WeightsError::Read(io::Error::other(
+            "it is no regular file; give a .safetensors file",
+        ))),
         _ => std::fs::read(path).map_err(WeightsError::Read),
     }
 }
@@ -278,6 +282,12 @@ impl std::error::Error for WeightsError {
 /// Parses the header and checks that the tensors are those of the architecture, so that nothing is
 /// allocated by the metadata's word alone.
 fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
+    if let Some(length) = bytes.first_chunk().map(|&length| u64::from_le_bytes(length))
+        && length > bytes.len() as u64 / LARGEST_HEADER
+    {
+        let text = format!("a header of {length} bytes in a file of {} bytes", bytes.len());
+        return Err(WeightsError::Format(text));
+    }
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(WeightsError::format)?;
     let metadata = header.metadata().clone().unwrap_or_default();
     drop(header);

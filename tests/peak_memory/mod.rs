@@ -14,18 +14,21 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-// Not even absurd sizes reach the system before they are counted, and `realloc` is left to the trait: for
-// a moment it holds the old memory and the new.
+// Absurd sizes are counted before they reach the system, and `realloc` is left to the trait: for a moment
+// it holds the old memory and the new.
+// SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.get() + layout.size() as isize;
         HELD.set(held);
         PEAK.set(PEAK.get().max(held));
+        // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.set(HELD.get() - layout.size() as isize);
+        // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

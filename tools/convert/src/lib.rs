@@ -29,9 +29,9 @@ use checkpoint::Checkpoint;
 use fianchetto::network::Spec;
 use recognise::{Network, recognise};
 use rename::Rename;
-use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 use write::{Float, Weights};
 
 /// Why a conversion failed, in one line for the user: what was found, what was expected, what to do.
@@ -104,7 +104,7 @@ pub struct Options {
 pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     let input = options.input.display();
     let within = |failure: Failure| Failure(format!("{input}: {failure}"));
-    let bytes = std::fs::read(&options.input)
+    let bytes = read_file(&options.input)
         .map_err(|e| Failure(format!("{input}: {e}; give a readable .pt or .safetensors file")))?;
     let mut checkpoint = Checkpoint::read(&bytes).map_err(within)?;
     let network = plan(options, &mut checkpoint).map_err(within)?;
@@ -118,6 +118,14 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
         say(out, &verify::verify(&weights, &options.output, options.dtype)?)?;
     }
     Ok(())
+}
+
+/// What is no regular file is refused: a device may never end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("no regular file"));
+    }
+    fs::read(path)
 }
 
 /// Finds the whole network in a checkpoint, renaming its tensors as `options` say.

@@ -1,48 +1,14 @@
 //! Damaged files: an error or the right answer, within bounds of time and memory.
 
+#[path = "../../../tests/peak_memory/mod.rs"]
+mod peak_memory;
+
 use fianchetto_convert::checkpoint::Checkpoint;
 use fianchetto_convert::pickle::Pickle;
 use fianchetto_convert::recognise::recognise;
 use fianchetto_convert::write::{Float, Weights};
-use std::alloc::{GlobalAlloc, Layout, System};
+use peak_memory::peak_memory;
 use std::io::{Cursor, Read};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-/// Counts the bytes held, and the most ever held.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(HELD.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// One test at a time, for the count is of the whole process.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// The result, and the most bytes held on the way beyond those held before.
-fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = HELD.load(Relaxed);
-    MOST.store(before, Relaxed);
-    let result = work();
-    (result, MOST.load(Relaxed) - before)
-}
 
 fn golden(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -74,7 +40,7 @@ impl Random {
 /// Converts a damaged file: no more memory than nine times its size and the file itself; whatever
 /// comes out is what comes out of the whole file.
 fn check(bytes: &[u8], expected: &[u8], what: &str) -> bool {
-    let (result, most) = measured(|| convert(bytes));
+    let (result, most) = peak_memory(|| convert(bytes));
     assert!(most <= 9 * expected.len().max(bytes.len()), "{what}: {most} bytes held");
     assert!(result.as_ref().is_none_or(|out| out == expected), "{what}: a wrong file came out");
     result.is_some()
@@ -82,7 +48,6 @@ fn check(bytes: &[u8], expected: &[u8], what: &str) -> bool {
 
 #[test]
 fn cut_short() {
-    let _alone = ALONE.lock();
     let whole = golden("full.pt");
     let expected = convert(&whole).unwrap();
     assert!(check(&whole, &expected, "whole"));
@@ -97,7 +62,6 @@ fn cut_short() {
 
 #[test]
 fn one_byte_changed() {
-    let _alone = ALONE.lock();
     let whole = golden("full.pt");
     let expected = convert(&whole).unwrap();
     let mut random = Random(1);
@@ -119,7 +83,6 @@ fn one_byte_changed() {
 /// Without the archive's checksum before it, the pickle reader stands alone.
 #[test]
 fn pickle_damaged() {
-    let _alone = ALONE.lock();
     let archive = golden("training.pt");
     let mut zip = zip::ZipArchive::new(Cursor::new(&archive[..])).unwrap();
     let mut pickle = Vec::new();
@@ -134,7 +97,7 @@ fn pickle_damaged() {
             let at = random.below(damaged.len());
             damaged[at] = random.below(256) as u8;
         }
-        let (result, most) = measured(|| Pickle::read(&damaged, budget).is_ok());
+        let (result, most) = peak_memory(|| Pickle::read(&damaged, budget).is_ok());
         assert!(most <= 3 * budget, "{most} bytes held");
         refused += usize::from(!result);
     }
@@ -147,7 +110,6 @@ fn pickle_damaged() {
 /// Short programs that would fill the memory if they were let.
 #[test]
 fn pickles_that_grow() {
-    let _alone = ALONE.lock();
     let budget = 1 << 20;
     for unit in [
         &b")"[..],
@@ -165,7 +127,7 @@ fn pickles_that_grow() {
         for _ in 0..1 << 20 {
             program.extend(unit);
         }
-        let (result, most) = measured(|| Pickle::read(&program, budget).err());
+        let (result, most) = peak_memory(|| Pickle::read(&program, budget).err());
         let text = result.unwrap().0;
         assert!(text.contains("more than its file could hold"), "{unit:?}: {text}");
         assert!(most <= 3 * budget + 1_000, "{unit:?}: {most} bytes held");
@@ -176,7 +138,7 @@ fn pickles_that_grow() {
         b"\x80\x02\x8b\xff\xff\xff\x7f",
         b"\x80\x02B\xff\xff\xff\xff",
     ] {
-        let (result, most) = measured(|| Pickle::read(far, budget).is_err());
+        let (result, most) = peak_memory(|| Pickle::read(far, budget).is_err());
         assert!(result && most < 1_000, "{far:?}: {most} bytes held");
     }
 }
@@ -184,7 +146,6 @@ fn pickles_that_grow() {
 /// Sizes in the archive's directory that are far beyond the file.
 #[test]
 fn declared_sizes_that_are_huge() {
-    let _alone = ALONE.lock();
     let whole = golden("plain.pt");
     let places: Vec<usize> = whole
         .windows(4)
@@ -198,12 +159,12 @@ fn declared_sizes_that_are_huge() {
             let mut bomb = whole.clone();
             bomb[at + 20..at + 24].copy_from_slice(&size.to_le_bytes());
             bomb[at + 24..at + 28].copy_from_slice(&size.to_le_bytes());
-            let (_, most) = measured(|| convert(&bomb));
+            let (_, most) = peak_memory(|| convert(&bomb));
             assert!(most <= 9 * whole.len(), "{most} bytes held");
         }
     }
     let bomb = golden("bomb.pt");
-    let (result, most) = measured(|| Checkpoint::read(&bomb).err());
+    let (result, most) = peak_memory(|| Checkpoint::read(&bomb).err());
     assert!(result.unwrap().0.contains("is compressed"));
     assert!(most <= 9 * bomb.len(), "{most} bytes held");
 }
