@@ -267,7 +267,7 @@ fn predict_reads_good_and_bad_lines() {
                 assert!(told.ends_with(error), "{error:?} and {told:?}");
             }
         } else {
-            assert_eq!(said.out.lines().count(), 9, "{}", said.out);
+            assert_eq!(said.out.lines().count(), 12, "{}", said.out);
         }
     }
 }

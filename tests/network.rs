@@ -170,6 +170,18 @@ fn an_empty_batch_is_no_work() {
     assert!(outputs.logits.is_empty() && outputs.values.is_empty());
 }
 
+#[test]
+fn a_batch_for_another_network_is_refused() {
+    let golden = golden().next().unwrap();
+    let mut cpu = Cpu::new(golden.network(), 1);
+    for (planes, index, word) in [(19, 4096, "4096"), (14, 0, "14 planes")] {
+        let mut batch = Batch::new(planes);
+        batch.push(|_, indices| indices.push(index));
+        let error = cpu.evaluate(&batch, &mut Outputs::default()).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
 /// The golden files are what PyTorch computes today. Needs a Python with torch, numpy and chess:
 /// `FIANCHETTO_PYTHON`, by default `python3`.
 #[test]

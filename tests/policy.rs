@@ -47,6 +47,21 @@ fn finishing_a_bare_king() {
 }
 
 #[test]
+fn finishing_is_told() {
+    let remark = |fen| {
+        let (_, report) =
+            choose(&mut policy(Fixed::default(), Settings::default()), fen, &Limits::default());
+        report.remark.unwrap()
+    };
+    assert_eq!(remark("startpos"), "policy 5.0% over 20 legal moves");
+    let bare = remark("k7/8/1K6/8/8/8/8/7R w - - 0 1");
+    assert!(
+        bare.starts_with("policy 100.0%") && bare.ends_with("finishing off a bare king"),
+        "{bare}"
+    );
+}
+
+#[test]
 fn mates_are_announced() {
     let score = |fen, finish_plies| {
         let settings = Settings { finish_plies, ..Settings::default() };

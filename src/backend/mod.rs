@@ -18,6 +18,10 @@ pub trait Backend: Send {
     fn batch_sizes(&self) -> &[usize];
 
     /// Evaluates all positions of `batch`, of any number, into `outputs`, which it overwrites.
+    ///
+    /// # Errors
+    /// When the batch was made for another network (its planes, an index beyond the policy), or the device
+    /// fails.
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs) -> Result<(), BackendError>;
 }
 
@@ -69,6 +73,11 @@ impl Batch {
         self.ends.is_empty()
     }
 
+    /// How many 8x8 planes a position has.
+    pub fn planes_per_position(&self) -> usize {
+        self.position_len / 64
+    }
+
     /// The planes of position `i`, `[planes, 8, 8]`.
     pub fn planes(&self, i: usize) -> &[f32] {
         &self.planes[i * self.position_len..][..self.position_len]
@@ -77,6 +86,11 @@ impl Batch {
     /// The policy indices of position `i`.
     pub fn indices(&self, i: usize) -> &[u16] {
         &self.indices[self.span(i..i + 1)]
+    }
+
+    /// The policy indices of all positions, one after the other.
+    pub fn all_indices(&self) -> &[u16] {
+        &self.indices
     }
 
     /// Where the logits of these positions lie in [`Outputs::logits`].

@@ -44,7 +44,7 @@ predict:  --top N          show the N most probable moves (5; with --json all)
           --json           one line of JSON a position
           -                (as the position) read positions from standard input, one a line
 speed:    --batch 1,8,64   batch sizes
-          --seconds S      time to measure each of them (2)
+          --seconds S      time to measure each of them (2), at least one run
           --json           JSON
 
 everywhere:
@@ -139,8 +139,8 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
 }
 
 fn positive(flag: &str, text: &str) -> Result<usize, Failure> {
-    let number = text.trim().parse().ok().filter(|number| (1..=65_536).contains(number));
+    let number = text.trim().parse().ok().filter(|number| (1..=4096).contains(number));
     number.ok_or_else(|| {
-        Failure::Usage(format!("{flag} is {text:?}, expected a whole number from 1 to 65536"))
+        Failure::Usage(format!("{flag} is {text:?}, expected a whole number from 1 to 4096"))
     })
 }

@@ -23,9 +23,9 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         ("tower", tower(&spec)),
         (
             "policy head",
-            format!("{} channels -> {}", spec.policy_channels, spec.encoding.policy_size()),
+            format!("{} -> {}", channels(spec.policy_channels), spec.encoding.policy_size()),
         ),
-        ("value head", format!("{} channels -> {} -> 1", spec.value_channels, spec.value_hidden)),
+        ("value head", format!("{} -> {} -> 1", channels(spec.value_channels), spec.value_hidden)),
         ("parameters", grouped(spec.parameters())),
         ("stored", stored),
         ("source", spec.source),
@@ -40,8 +40,12 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     Ok(())
 }
 
+fn channels(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "channel" } else { "channels" })
+}
+
 fn tower(spec: &Spec) -> String {
-    let mut text = format!("{} channels x {} blocks", spec.channels, spec.blocks);
+    let mut text = format!("{} x {} blocks", channels(spec.channels), spec.blocks);
     if spec.recurrence > 1 {
         text += &format!(", applied {} times", spec.recurrence);
     }

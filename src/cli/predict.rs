@@ -3,7 +3,7 @@
 use super::arguments::Predict;
 use super::{Failure, engine, tell};
 use fianchetto::chess::{Color, Game, notation};
-use fianchetto::search::{Limits, Player, Report, Score};
+use fianchetto::search::{Limits, Player, Report, Score, Settings};
 use fianchetto::uci::Options;
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
@@ -51,7 +51,7 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
                 tell(&format!("line {}: {error}", i + 1));
                 // Keeps the output in step with the input.
                 if wanted.json {
-                    writeln!(out, "{}", serde_json::json!({ "error": error }))?;
+                    writeln!(out, "{}", serde_json::json!({ "error": error, "line": i + 1 }))?;
                 }
             }
         }
@@ -67,7 +67,8 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
 
 fn player(options: &Options) -> Result<Box<dyn Player>, Failure> {
     let mut player = engine::player(options).map_err(Failure::Work)?;
-    player.configure(&options.settings());
+    // A prediction ranks the moves; it does not draw one.
+    player.configure(&Settings { temperature: 0.0, ..options.settings() });
     Ok(player)
 }
 
@@ -136,6 +137,9 @@ fn predict(
         }
         Some(Score::Mate(moves)) => writeln!(out, " (mate in {moves})")?,
         None => writeln!(out)?,
+    }
+    if let Some(remark) = last.remark {
+        writeln!(out, "{remark}")?;
     }
     for Candidate { uci, san, p } in &candidates {
         writeln!(out, "  {san:<8} {uci:<6} {:>5.1} %", 100.0 * p)?;

@@ -237,7 +237,7 @@ impl fmt::Display for WeightsError {
             ),
             Self::Format(error) => write!(
                 f,
-                "not a complete safetensors file ({error}); make one with fianchetto-convert"
+                "not a whole safetensors file and nothing else ({error}); make one with fianchetto-convert"
             ),
             Self::Spec(error) => error.fmt(f),
             Self::Missing { name, shape } => {
@@ -282,6 +282,10 @@ impl std::error::Error for WeightsError {
 /// Parses the header and checks that the tensors are those of the architecture, so that nothing is
 /// allocated by the metadata's word alone.
 fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
+    if bytes.starts_with(b"PK") {
+        let text = "a zip archive, such as PyTorch's checkpoints are";
+        return Err(WeightsError::Format(text.to_owned()));
+    }
     if let Some(length) = bytes.first_chunk().map(|&length| u64::from_le_bytes(length))
         && length > bytes.len() as u64 / LARGEST_HEADER
     {

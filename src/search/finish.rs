@@ -11,12 +11,13 @@ use crate::chess::{Board, Move, game::insufficient_material};
 /// - 2: moves that let the king take the last piece that could mate lose theirs too.
 /// - 3: where no move mates at once, a move that forces mate in two counts as mating.
 ///
-/// What would leave no move is not done. Returns in how many moves each move mates, as far as found.
-pub fn finish(board: &Board, priors: &mut [(Move, f64)], plies: u8) -> Vec<Option<i32>> {
-    let mut mates = vec![None; priors.len()];
+/// What would leave no move is not done. Returns in how many moves each move mates, as far as found; `None`
+/// where there is nothing to finish off.
+pub fn finish(board: &Board, priors: &mut [(Move, f64)], plies: u8) -> Option<Vec<Option<i32>>> {
     if plies == 0 || board.colors(!board.side_to_move()).len() > 1 {
-        return mates;
+        return None;
     }
+    let mut mates = vec![None; priors.len()];
     let after: Vec<Board> = priors.iter().map(|&(mv, _)| played(board, mv)).collect();
     let mut find = |moves, mating: fn(&Board) -> bool| {
         for (mate, board) in mates.iter_mut().zip(&after) {
@@ -31,7 +32,7 @@ pub fn finish(board: &Board, priors: &mut [(Move, f64)], plies: u8) -> Vec<Optio
             |board| is_stalemate(board) || (plies >= 2 && any_move(board, insufficient_material));
         keep(priors, |i| !draws(&after[i]));
     }
-    mates
+    Some(mates)
 }
 
 /// Sets all other probabilities to zero and makes those kept add up to 1.

@@ -42,7 +42,9 @@ impl Player for Policy {
             self.evaluator.evaluate(game).map_err(|error| PlayError(error.to_string()))?;
         let mut priors = evaluation.priors;
         let legal = priors.len();
-        let mates = finish(game.board(), &mut priors, self.settings.finish_plies);
+        let finishing = finish(game.board(), &mut priors, self.settings.finish_plies);
+        let by = if finishing.is_some() { ", finishing off a bare king" } else { "" };
+        let mates = finishing.unwrap_or_else(|| vec![None; legal]);
 
         let mut candidates: Vec<_> = priors.into_iter().zip(mates).collect();
         if !limits.search_moves.is_empty() {
@@ -68,7 +70,7 @@ impl Player for Policy {
         let lines: Vec<Line> = candidates.into_iter().map(line).collect();
         let best = lines.first().map(|line| line.moves[0]);
         let remark = lines.first().and_then(|line| line.probability).map(|probability| {
-            format!("policy {:.1}% over {legal} legal moves", 100.0 * probability)
+            format!("policy {:.1}% over {legal} legal moves{by}", 100.0 * probability)
         });
         report(&Report { depth: 1, nodes: 1, value: evaluation.value, lines, remark });
         Ok(Choice { best, ponder: None })

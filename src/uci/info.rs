@@ -28,7 +28,18 @@ pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -
         lines.push(format!("info depth {depth} nodes {nodes} nps {nps} time {time}"));
     }
     lines.extend(report.remark.as_deref().map(string));
+    lines.extend((multi_pv > 1).then(|| shares(report, board, multi_pv)).flatten());
     lines
+}
+
+/// What share of the player's belief each of the best candidates has, where the player knows.
+fn shares(report: &Report, board: &Board, multi_pv: u32) -> Option<String> {
+    let share = |line: &Line| {
+        let (mv, probability) = (*line.moves.first()?, line.probability?);
+        Some(format!("{} {:.1}%", notation::to_uci(board, mv), 100.0 * probability))
+    };
+    let shares: Option<Vec<_>> = report.lines.iter().take(multi_pv as usize).map(share).collect();
+    shares.filter(|shares| !shares.is_empty()).map(|shares| string(&shares.join(", ")))
 }
 
 /// An `info string` line; control characters become blanks.
@@ -124,6 +135,19 @@ mod tests {
                  pv d2d4 d7d5",
             ]
         );
+    }
+
+    #[test]
+    fn shares_with_multipv() {
+        let (board, one) = line("startpos", "e2e4");
+        let (_, two) = line("startpos", "d2d4");
+        let mut report = report(vec![(one, Score::Centipawns(9)), (two, Score::Centipawns(9))]);
+        for (line, probability) in report.lines.iter_mut().zip([0.5, 0.2468]) {
+            line.probability = Some(probability);
+        }
+        let text = lines(&report, &board, ELAPSED, 3);
+        assert_eq!(text.last().unwrap(), "info string e2e4 50.0%, d2d4 24.7%");
+        assert_eq!(lines(&report, &board, ELAPSED, 1).len(), 1);
     }
 
     #[test]

@@ -15,13 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The longest line that is read, in bytes; no game is longer.
 const MAX_LINE: u64 = 1 << 20;
 
 /// How many events may wait for the session before their senders do.
 const MAX_EVENTS: usize = 256;
+
+/// How long `quit` waits for the answers to what was asked before.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What reaches the session.
 pub(super) enum Event {
@@ -39,8 +42,8 @@ pub(super) enum Event {
 ///
 /// `make_player` is called on a thread of its own, at the first `isready` or `go` and again when an
 /// option that needs it has changed; its error is shown to the user. At the end of the input a running
-/// search is stopped and its move still printed. After `quit` a running search is left
-/// behind: the caller ends the process.
+/// search is stopped, and what was asked is still answered. So it is after `quit`, but not for long: work
+/// that does not end is then left behind, and the caller ends the process.
 ///
 /// # Errors
 /// When `output` cannot be written, or a thread cannot be started.
@@ -63,7 +66,8 @@ pub fn run(
         search: None,
         deferred: VecDeque::new(),
         unready: 0,
-        input_ended: false,
+        ending: false,
+        deadline: None,
     };
     let result = session.run(&inbox);
     if let Some(search) = &session.search {
@@ -105,7 +109,10 @@ struct Session<W> {
     deferred: VecDeque<Command>,
     /// How many `isready` wait for the worker.
     unready: usize,
-    input_ended: bool,
+    /// Nothing is asked any more.
+    ending: bool,
+    /// When the session ends, come what may.
+    deadline: Option<Instant>,
 }
 
 struct Search {
@@ -126,53 +133,54 @@ struct Search {
     answer: Option<String>,
 }
 
-/// Whether the session goes on.
-enum Next {
-    GoOn,
-    End,
-}
-
 impl<W: Write> Session<W> {
     fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<()> {
-        for event in inbox {
-            if let Next::End = self.take(event)? {
-                return Ok(());
-            }
+        while let Some(event) = self.next(inbox) {
+            self.take(event)?;
             while self.search.is_none() && !self.deferred.is_empty() {
                 for command in std::mem::take(&mut self.deferred) {
                     self.obey(command)?;
                 }
             }
-            if self.input_ended && self.search.is_none() && self.unready == 0 {
-                return Ok(());
+            if self.ending && self.search.is_none() && self.unready == 0 {
+                break;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, event: Event) -> io::Result<Next> {
+    /// The next event, `None` after the deadline.
+    fn next(&self, inbox: &Receiver<Event>) -> Option<Event> {
+        match self.deadline {
+            None => inbox.recv().ok(),
+            Some(deadline) => {
+                inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) -> io::Result<()> {
         match event {
+            Event::Line(_) | Event::LineTooLong if self.ending => Ok(()),
             Event::Line(line) => match command::parse(&line) {
-                Ok(Command::Quit) => return Ok(Next::End),
-                Ok(command) => self.obey(command)?,
-                Err(message) => self.remark(&message)?,
+                Ok(command) => self.obey(command),
+                Err(message) => self.remark(&message),
             },
             Event::LineTooLong => {
-                self.remark(&format!("a line of more than {MAX_LINE} bytes was ignored"))?;
+                self.remark(&format!("a line of more than {MAX_LINE} bytes was ignored"))
             }
             Event::EndOfInput => {
-                self.input_ended = true;
-                self.stop()?;
+                self.ending = true;
+                self.stop()
             }
-            Event::Remark(text) => self.remark(&text)?,
+            Event::Remark(text) => self.remark(&text),
             Event::Ready => {
                 self.unready -= 1;
-                self.say("readyok")?;
+                self.say("readyok")
             }
-            Event::Report(report) => self.report(&report)?,
-            Event::Done(outcome) => self.done(outcome)?,
+            Event::Report(report) => self.report(&report),
+            Event::Done(outcome) => self.done(outcome),
         }
-        Ok(Next::GoOn)
     }
 
     /// Carries a command out, now or, if it must not disturb the search, once that has ended.
@@ -209,7 +217,12 @@ impl<W: Write> Session<W> {
             Command::Go(go) => self.go(*go),
             Command::Stop => self.stop(),
             Command::PonderHit => self.ponder_hit(),
-            Command::Quit | Command::Nothing => Ok(()),
+            Command::Quit => {
+                self.ending = true;
+                self.deadline = Some(Instant::now() + PATIENCE);
+                self.stop()
+            }
+            Command::Nothing => Ok(()),
         }
     }
 
@@ -239,7 +252,10 @@ impl<W: Write> Session<W> {
     fn position(&mut self, fen: &str, moves: &[String]) -> io::Result<()> {
         let (game, repairs) = match Game::from_fen(fen) {
             Ok(read) => read,
-            Err(error) => return self.remark(&format!("position refused: {error}")),
+            Err(error) => {
+                return self
+                    .remark(&format!("position refused, the one before it is kept: {error}"));
+            }
         };
         self.game = game;
         for repair in repairs {
@@ -280,7 +296,7 @@ impl<W: Write> Session<W> {
         } else {
             self.begin();
         }
-        if self.input_ended {
+        if self.ending {
             self.stop()?;
         }
         Ok(())

@@ -39,6 +39,11 @@ impl PolicyHead {
         Self { conv: Convolution::new(conv), layer }
     }
 
+    /// How many policy indices there are.
+    pub fn size(&self) -> usize {
+        self.layer.bias.len()
+    }
+
     /// Convolves the state of `n` positions into features that [`PolicyHead::logits`] reads.
     pub fn features(&self, state: &[f32], n: usize, workspace: &mut Workspace) {
         features(&self.conv, state, n, workspace);

@@ -87,6 +87,7 @@ impl Backend for Cpu {
     }
 
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs) -> Result<(), BackendError> {
+        self.layers.check(batch)?;
         outputs.resize(batch);
         let layers = &self.layers;
         let share = batch.len().div_ceil(self.workspaces.len()).max(1);
@@ -111,6 +112,21 @@ impl Backend for Cpu {
 }
 
 impl Layers {
+    /// Refuses a batch made for another network.
+    fn check(&self, batch: &Batch) -> Result<(), BackendError> {
+        let (planes, policy_size) = (batch.planes_per_position(), self.policy.size());
+        if planes != self.planes {
+            let expected = self.planes;
+            return Err(BackendError(format!("positions of {planes} planes, expected {expected}")));
+        }
+        match batch.all_indices().iter().find(|&&index| usize::from(index) >= policy_size) {
+            Some(index) => {
+                Err(BackendError(format!("policy index {index}, expected one below {policy_size}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Evaluates some positions of a batch, group by group, on the calling thread.
     fn run(
         &self,
