@@ -10,10 +10,10 @@ use fianchetto::network::Spec;
 use safetensors::SafeTensors;
 use std::collections::BTreeMap;
 
-/// Where the tensors may lie in a training checkpoint.
+/// Where the tensors of a training checkpoint usually lie.
 const STATE_DICTS: [&str; 4] = ["network", "state_dict", "model_state_dict", "model"];
-/// What DistributedDataParallel and torch.compile put before every name.
-const WRAPPERS: [&str; 2] = ["module.", "_orig_mod."];
+/// How deep they may lie; a dict may hold itself.
+const DEEPEST: usize = 4;
 /// BatchNorm's counter, of no use to a finished network.
 const COUNTER: &str = "num_batches_tracked";
 
@@ -74,7 +74,7 @@ impl<'a> Checkpoint<'a> {
         }
         match used.iter().position(|&used| !used) {
             Some(i) => fail(format!(
-                "--rename {} fits no tensor; the names are those without `module.`",
+                "--rename {} fits no tensor; the names are those without what all of them begin with, as `module.`",
                 renames[i]
             )),
             None => Ok(()),
@@ -97,15 +97,14 @@ impl<'a> Checkpoint<'a> {
         for &(key, value) in torch.pickle.dict(dict).unwrap_or_default() {
             match (key, torch.pickle.tensor(value)) {
                 (Value::Text(name), Some(parts)) => drop(found.insert(name, *parts)),
-                (Value::Text(name), None) => others.push(shown(name)),
-                _ => others.push("(no text)".to_owned()),
+                _ => others.push(text(key)),
             }
         }
         if found.is_empty() {
             return fail(format!(
                 "no tensors at {place}, which holds {}; expected named tensors there or under `{}`: \
                  torch.save({{\"network\": model.state_dict()}}, ...)",
-                if others.is_empty() { "nothing".to_owned() } else { others.join(", ") },
+                if others.is_empty() { "nothing".to_owned() } else { listed(&others) },
                 STATE_DICTS.join("`, `"),
             ));
         }
@@ -124,17 +123,33 @@ impl<'a> Checkpoint<'a> {
             total - found.len()
         ));
         if !others.is_empty() {
-            checkpoint
-                .notes
-                .push(format!("left out at {place}, no tensors: {}", others.join(", ")));
+            checkpoint.notes.push(format!("left out at {place}: {}", listed(&others)));
         }
         for (name, parts) in found {
             let tensor = torch
                 .tensor(&parts)
                 .map_err(|e| Failure(format!("tensor {}: {e}", shown(name))))?;
-            checkpoint.insert(unwrapped(name).to_owned(), tensor)?;
+            checkpoint.insert(name.to_owned(), tensor)?;
         }
+        checkpoint.unwrap_names();
         Ok(checkpoint)
+    }
+
+    /// Takes off the components that all names begin with: what DistributedDataParallel (`module.`),
+    /// torch.compile (`_orig_mod.`) or a module around the network put there.
+    fn unwrap_names(&mut self) {
+        let ends = (self.tensors.first_key_value(), self.tensors.last_key_value());
+        let (Some((first, _)), Some((last, _))) = ends else {
+            return;
+        };
+        // What the first and the last name in order share, all share.
+        let shared = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
+        let Some(dot) = first.as_bytes()[..shared].iter().rposition(|&byte| byte == b'.') else {
+            return;
+        };
+        self.notes.push(format!("all names begin with {}, left out", shown(&first[..=dot])));
+        let tensors = std::mem::take(&mut self.tensors).into_iter();
+        self.tensors = tensors.map(|(name, tensor)| (name[dot + 1..].to_owned(), tensor)).collect();
     }
 
     fn read_safetensors(bytes: &'a [u8]) -> Result<Self> {
@@ -172,18 +187,19 @@ impl<'a> Checkpoint<'a> {
             let layout = Layout { dtype, shape, strides, offset: 0 };
             let tensor = Tensor::new(layout, view.data(), false)
                 .map_err(|e| Failure(format!("tensor {}: {e}", shown(name))))?;
-            checkpoint.insert(unwrapped(name).to_owned(), tensor)?;
+            checkpoint.insert(name.to_owned(), tensor)?;
         }
         checkpoint
             .notes
             .push(format!("{} tensors in a safetensors file", checkpoint.tensors.len()));
+        checkpoint.unwrap_names();
         Ok(checkpoint)
     }
 }
 
 const TOP: &str = "the top level";
 
-/// Descends to the dict that holds the tensors; reads `network_config` on the way.
+/// Descends to the dict that holds the tensors; reads the configuration on the way.
 fn state_dict<'a>(pickle: &Pickle<'a>, checkpoint: &mut Checkpoint) -> Result<(String, Value<'a>)> {
     let mut place = TOP.to_owned();
     let mut dict = pickle.root();
@@ -192,35 +208,78 @@ fn state_dict<'a>(pickle: &Pickle<'a>, checkpoint: &mut Checkpoint) -> Result<(S
             "the checkpoint is no dict, expected named tensors: torch.save(model.state_dict(), ...)",
         );
     }
-    // As deep as checkpoints get; a dict may hold itself.
-    for _ in 0..STATE_DICTS.len() {
-        if let Some(config) = pickle.get(dict, Config::KEY) {
-            read_config(pickle, config, checkpoint)?;
-        }
-        let inner: Vec<(&str, Value)> = STATE_DICTS
-            .iter()
-            .filter_map(|key| Some((*key, pickle.get(dict, key)?)))
-            .filter(|(_, value)| pickle.dict(*value).is_some())
-            .collect();
-        match inner[..] {
-            [] => break,
-            [(key, value)] => {
-                place = format!("`{key}`");
-                dict = value;
-            }
-            [(first, _), (second, _), ..] => {
-                return fail(format!(
-                    "{place} holds both `{first}` and `{second}`, expected one of them: save only the one to convert"
-                ));
+    for _ in 0..DEEPEST {
+        for key in Config::KEYS {
+            if let Some(config) = pickle.get(dict, key) {
+                read_config(pickle, key, config, checkpoint);
             }
         }
+        let Some((key, inner)) = inner_dict(pickle, dict, &place)? else {
+            break;
+        };
+        let entries = pickle.dict(dict).unwrap_or_default();
+        let keys = entries.iter().map(|(key, _)| text(*key));
+        let others: Vec<&str> =
+            keys.filter(|other| *other != key && !Config::KEYS.contains(other)).collect();
+        if !others.is_empty() {
+            checkpoint.notes.push(format!("left out at {place}: {}", listed(&others)));
+        }
+        place = format!("`{}`", shown(key));
+        dict = inner;
     }
     Ok((place, dict))
 }
 
-fn read_config(pickle: &Pickle, config: Value, checkpoint: &mut Checkpoint) -> Result<()> {
+/// The entry of `dict` to descend into: one of the usual name or, where no tensors lie in `dict` itself, the only
+/// one that has tensors.
+///
+/// # Errors
+/// When there are several.
+fn inner_dict<'a>(
+    pickle: &Pickle<'a>,
+    dict: Value<'a>,
+    place: &str,
+) -> Result<Option<(&'a str, Value<'a>)>> {
+    let mut found: Vec<(&str, Value)> = STATE_DICTS
+        .iter()
+        .filter_map(|key| Some((*key, pickle.get(dict, key)?)))
+        .filter(|(_, value)| pickle.dict(*value).is_some())
+        .collect();
+    let has_tensors = |value| {
+        let entries = pickle.dict(value).unwrap_or_default();
+        entries.iter().any(|(_, value)| pickle.tensor(*value).is_some())
+    };
+    if found.is_empty() && !has_tensors(dict) {
+        // Each one once, however many names it has, so that the time stays in proportion to the file.
+        let parts: BTreeMap<usize, &str> = pickle
+            .dict(dict)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|(key, value)| match (key, value) {
+                (Value::Text(key), Value::Node(part)) => Some((*part, *key)),
+                _ => None,
+            })
+            .collect();
+        let parts = parts.into_iter().map(|(part, key)| (key, Value::Node(part)));
+        found = parts.filter(|(_, part)| has_tensors(*part)).collect();
+    }
+    match found[..] {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        ref several => {
+            let keys: Vec<&str> = several.iter().map(|(key, _)| *key).collect();
+            fail(format!(
+                "several dicts at {place} may hold the network: {}; expected one of them: save only the one to convert",
+                listed(&keys)
+            ))
+        }
+    }
+}
+
+fn read_config(pickle: &Pickle, place: &'static str, config: Value, checkpoint: &mut Checkpoint) {
     let Some(entries) = pickle.dict(config) else {
-        return fail(format!("`{}` is no dict, expected names and numbers", Config::KEY));
+        checkpoint.notes.push(format!("left out: {place}, no dict"));
+        return;
     };
     for (key, value) in entries {
         let number = match value {
@@ -228,25 +287,33 @@ fn read_config(pickle: &Pickle, config: Value, checkpoint: &mut Checkpoint) -> R
             other => size(other),
         };
         match (key, number) {
-            (Value::Text(key), Some(number)) => checkpoint.config.set(key, number),
-            (Value::Text(key), None) => checkpoint.notes.push(format!(
-                "left out: {}.{}, no number",
-                Config::KEY,
-                shown(key)
-            )),
+            (Value::Text(key), Some(number)) => checkpoint.config.set(place, key, number),
+            (Value::Text(key), None) => {
+                checkpoint.notes.push(format!("left out: {place}.{}, no number", shown(key)));
+            }
             _ => {}
         }
     }
-    Ok(())
 }
 
 fn is_counter(name: &str) -> bool {
     name.rsplit('.').next() == Some(COUNTER)
 }
 
-fn unwrapped(mut name: &str) -> &str {
-    while let Some(inner) = WRAPPERS.iter().find_map(|wrapper| name.strip_prefix(wrapper)) {
-        name = inner;
+/// A key as text.
+fn text<'a>(key: Value<'a>) -> &'a str {
+    match key {
+        Value::Text(text) => text,
+        _ => "(no text)",
     }
-    name
+}
+
+/// Names as they may be shown, not too many of them.
+fn listed(names: &[&str]) -> String {
+    const MOST: usize = 20;
+    let mut text = names.iter().take(MOST).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(&format!(" and {} more", names.len() - MOST));
+    }
+    text
 }

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 /// Numbers and switches (0 or 1) by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    place: &'static str,
-    entries: BTreeMap<String, usize>,
+    /// What is said, and where.
+    entries: BTreeMap<String, (usize, &'static str)>,
 }
 
 impl Config {
-    /// The dict that holds it in a checkpoint.
-    pub const KEY: &str = "network_config";
+    /// The dicts that may hold it in a checkpoint; where both do, the last one counts.
+    pub const KEYS: [&str; 2] = ["config", "network_config"];
 
     /// The configuration that a weights file stands for.
     pub fn of_spec(spec: &Spec) -> Self {
@@ -24,14 +24,13 @@ impl Config {
             ("gated", usize::from(spec.gate)),
             ("se_width", spec.se_width.unwrap_or(0)),
         ];
-        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        Self { place: "__metadata__", entries }
+        let entries = entries.map(|(key, value)| (key.to_owned(), (value, "__metadata__")));
+        Self { entries: entries.into() }
     }
 
-    /// Takes over one entry of [`Config::KEY`].
-    pub fn set(&mut self, key: &str, value: usize) {
-        self.place = Self::KEY;
-        self.entries.insert(key.to_owned(), value);
+    /// Takes over one entry of the dict called `place`.
+    pub fn set(&mut self, place: &'static str, key: &str, value: usize) {
+        self.entries.insert(key.to_owned(), (value, place));
     }
 
     /// Holds every entry against `spec`, which was read off the tensors, and finds the recurrence,
@@ -45,7 +44,7 @@ impl Config {
         asked: Option<usize>,
         notes: &mut Vec<String>,
     ) -> Result<usize> {
-        for (key, &said) in &self.entries {
+        for (key, &(said, place)) in &self.entries {
             let seen = match key.as_str() {
                 "input_planes" => spec.encoding.planes(),
                 "action_size" => spec.encoding.policy_size(),
@@ -57,8 +56,7 @@ impl Config {
                 "recurrence" => continue,
                 other => {
                     notes.push(format!(
-                        "left out, not understood: {}.{} = {said}",
-                        self.place,
+                        "left out, not understood: {place}.{} = {said}",
                         shown(other)
                     ));
                     continue;
@@ -66,21 +64,26 @@ impl Config {
             };
             if said != seen {
                 return fail(format!(
-                    "{}.{key} is {said}, but the tensors say {seen}: the checkpoint contradicts itself; correct the one that is wrong",
-                    self.place
+                    "{place}.{key} is {said}, but the tensors say {seen}: the checkpoint contradicts itself; correct the one that is wrong"
                 ));
             }
         }
         match (asked, self.entries.get("recurrence").copied()) {
-            (Some(asked), Some(said)) if asked != said => fail(format!(
-                "--recurrence is {asked}, but {}.recurrence is {said}: leave out --recurrence or correct it",
-                self.place
+            (Some(asked), Some((said, place))) if asked != said => fail(format!(
+                "--recurrence is {asked}, but {place}.recurrence is {said}: leave out --recurrence or correct it"
             )),
-            (Some(n), _) | (None, Some(n)) => Ok(n),
+            (Some(n), _) | (None, Some((n, _))) => Ok(n),
             (None, None) if spec.gate => fail(
-                "there is a gate, so the tower may be applied more than once, but nothing says how often: give --recurrence N",
+                "there is a gate, so the tower may be applied more than once, but nothing says how often: give --recurrence N, \
+                 or save it with the network, {\"network\": ..., \"network_config\": {\"recurrence\": N}} (or `config`)",
             ),
-            (None, None) => Ok(1),
+            (None, None) => {
+                notes.push(
+                    "nothing says how often the tower is applied: taken as once; if it is more, give --recurrence N"
+                        .to_owned(),
+                );
+                Ok(1)
+            }
         }
     }
 }

@@ -9,13 +9,15 @@
 //! - [`config`]: what the checkpoint says of itself, held against the shapes.
 //! - [`recognise`](mod@recognise): which tensor is which part of the network, and so the
 //!   [`Spec`], against the parts listed in [`slots`].
-//! - [`write`](mod@write): the weights file.
+//! - [`write`](mod@write): the weights file's bytes, held against what the engine takes.
+//! - [`output`]: the file.
 //! - [`verify`]: the written file against the checkpoint, on positions.
 #![deny(missing_docs)]
 
 pub mod checkpoint;
 pub mod config;
 pub mod globals;
+pub mod output;
 pub mod pickle;
 pub mod recognise;
 pub mod rename;
@@ -27,6 +29,7 @@ pub mod write;
 
 use checkpoint::Checkpoint;
 use fianchetto::network::Spec;
+use output::Output;
 use recognise::{Network, recognise};
 use rename::Rename;
 use std::io::{self, Write};
@@ -83,7 +86,7 @@ pub struct Options {
     #[arg(long, value_name = "FROM=TO")]
     pub rename: Vec<Rename>,
     /// How many times the tower is applied, where the checkpoint does not say
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub recurrence: Option<u32>,
     /// Where the weights come from, in words, for the file
     #[arg(long, value_name = "TEXT")]
@@ -91,7 +94,8 @@ pub struct Options {
     /// The licence of the weights, for the file
     #[arg(long, value_name = "TEXT")]
     pub licence: Option<String>,
-    /// Read the written file again and compare its forward passes with the checkpoint's
+    /// Read the written file again and compare its forward passes on 100 positions with those of
+    /// the checkpoint as it was understood here; PyTorch is not asked
     #[arg(long)]
     pub verify: bool,
 }
@@ -106,14 +110,17 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     let within = |failure: Failure| Failure(format!("{input}: {failure}"));
     let bytes = read_file(&options.input)
         .map_err(|e| Failure(format!("{input}: {e}; give a readable .pt or .safetensors file")))?;
+    let output = Output::at(&options.output, &options.input)?;
     let mut checkpoint = Checkpoint::read(&bytes).map_err(within)?;
     let network = plan(options, &mut checkpoint).map_err(within)?;
     say(out, &network.notes)?;
     let weights = Weights::new(&network, &checkpoint.tensors)?;
     weights.check_size(bytes.len()).map_err(within)?;
-    let changes = weights.write_file(&options.output, options.dtype)?;
+    let (file, changes) = weights.encode(options.dtype).map_err(within)?;
+    weights.check(&file).map_err(within)?;
+    output.write(&file)?;
     say(out, &changes.lines())?;
-    say(out, &weights.summary(&options.output, options.dtype))?;
+    say(out, &weights.summary(&options.output, options.dtype, file.len()))?;
     if options.verify {
         say(out, &verify::verify(&weights, &options.output, options.dtype)?)?;
     }

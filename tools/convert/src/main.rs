@@ -8,10 +8,10 @@ fn main() -> ExitCode {
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) if error.use_stderr() => {
+            // What was found and expected stands before the first empty line.
             let text = error.to_string();
-            let lines: Vec<&str> =
-                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            eprintln!("{}", lines.join(" "));
+            let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+            eprintln!("{}; see fianchetto-convert --help", lines.collect::<Vec<_>>().join(" "));
             return ExitCode::from(2);
         }
         Err(help) => {

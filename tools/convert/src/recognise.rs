@@ -5,7 +5,7 @@
 //! to the one open slot of its place (its block, or outside the tower) that its tensors fit; where
 //! several fit, that is an error, never a guess.
 
-use crate::slots::{Sizes, Slot, Var, expected};
+use crate::slots::{Misfit, Sizes, Slot, Var, expected};
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
 use fianchetto::encoding::Encoding;
@@ -44,7 +44,7 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
 
     let mut board =
         Board { slots: expected(encoding, blocks), sizes: Sizes::default(), notes: Vec::new() };
-    board.place_by_name(&mut modules)?;
+    board.place_by_name(encoding, &mut modules)?;
     board.place_by_shape(&mut modules)?;
     board.finish(encoding, blocks, &modules)
 }
@@ -52,6 +52,24 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
 /// The block that a name lies in.
 fn block_of(name: &str) -> Option<usize> {
     name.strip_prefix("tower.")?.split('.').next()?.parse().ok()
+}
+
+/// The end of a sentence on a tensor that does not have the expected shape.
+fn explain(misfit: &Misfit, encoding: Encoding) -> String {
+    match misfit {
+        Misfit::Architecture => format!(
+            ": another architecture than the supported one, {} ({} input planes, {} policy logits, one value)",
+            encoding.name(),
+            encoding.planes(),
+            encoding.policy_size()
+        ),
+        Misfit::ScaleOnly => {
+            ": squeeze-and-excitation is supported with a scale and an offset for each channel \
+             (2 * channels outputs), not with scales alone"
+                .to_owned()
+        }
+        Misfit::Sizes(origins) => format!(", {origins}: the tensors contradict each other"),
+    }
 }
 
 /// The slots, and what is known while they fill.
@@ -62,7 +80,11 @@ struct Board {
 }
 
 impl Board {
-    fn place_by_name(&mut self, modules: &mut BTreeMap<&str, Module>) -> Result<()> {
+    fn place_by_name(
+        &mut self,
+        encoding: Encoding,
+        modules: &mut BTreeMap<&str, Module>,
+    ) -> Result<()> {
         for slot in &mut self.slots {
             let Some(module) = modules.get_mut(slot.name.as_str()) else {
                 continue;
@@ -80,10 +102,13 @@ impl Board {
                 let Some(shape) = module.remove(part) else {
                     continue;
                 };
-                self.sizes.fit(dims, shape, &format!("{}.{part}", slot.name)).map_err(|expected| {
-                    Failure(format!("{}.{part} is {shape:?}, expected {expected}: the tensors contradict each other", slot.name))
+                let name = format!("{}.{part}", slot.name);
+                self.sizes.fit(dims, shape, &name).map_err(|misfit| {
+                    let expected = self.sizes.show(dims);
+                    let reason = explain(&misfit, encoding);
+                    Failure(format!("{name} is {shape:?}, expected {expected}{reason}"))
                 })?;
-                slot.filled.insert(part, format!("{}.{part}", slot.name));
+                slot.filled.insert(part, name);
             }
             if module.is_empty() {
                 modules.remove(slot.name.as_str());

@@ -1,7 +1,7 @@
 //! The parts that a network has, with their shapes in terms of its sizes.
 
 use fianchetto::encoding::Encoding;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A size that is not known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +35,17 @@ pub enum Dim {
     Times(usize, Var),
 }
 
+/// Why a tensor is not the part that its name says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// A number that every supported network has is another one.
+    Architecture,
+    /// Squeeze-and-excitation without offsets.
+    ScaleOnly,
+    /// The sizes contradict those that other tensors have shown, in words.
+    Sizes(String),
+}
+
 /// The sizes known so far, each with the tensor that showed it.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes(BTreeMap<Var, (usize, String)>);
@@ -48,24 +59,34 @@ impl Sizes {
     /// Learns from a tensor of this shape. 1x1 convolutions and linear layers are one thing here.
     ///
     /// # Errors
-    /// The shape that was expected, in words, when it does not fit what is known.
-    pub fn fit(&mut self, dims: &[Dim], shape: &[usize], name: &str) -> Result<(), String> {
+    /// When it does not fit what is known.
+    pub fn fit(&mut self, dims: &[Dim], shape: &[usize], name: &str) -> Result<(), Misfit> {
         let flat = match shape {
             [out, inputs, 1, 1] => &[*out, *inputs][..],
             other => other,
         };
+        let two_c = Dim::Times(2, Var::Channels);
+        let channels = self.get(Var::Channels);
+        if dims.first() == Some(&two_c) && channels.is_some() && channels == flat.first().copied() {
+            return Err(Misfit::ScaleOnly);
+        }
+        let known = |(&found, dim): (&usize, &Dim)| match *dim {
+            Dim::Is(n) => found == n,
+            Dim::Times(factor, _) => found % factor == 0,
+        };
+        if flat.len() != dims.len() || !flat.iter().zip(dims).all(known) {
+            return Err(Misfit::Architecture);
+        }
         let mut sizes = self.clone();
-        let fits = flat.len() == dims.len()
-            && flat.iter().zip(dims).all(|(&found, dim)| match *dim {
-                Dim::Is(n) => found == n,
-                Dim::Times(factor, var) => {
-                    let size = found / factor;
-                    found % factor == 0
-                        && sizes.0.entry(var).or_insert((size, name.to_owned())).0 == size
-                }
-            });
+        let fits = flat.iter().zip(dims).all(|(&found, dim)| match *dim {
+            Dim::Is(_) => true,
+            Dim::Times(factor, var) => {
+                let size = found / factor;
+                sizes.0.entry(var).or_insert((size, name.to_owned())).0 == size
+            }
+        });
         if !fits {
-            return Err(self.explain(dims));
+            return Err(Misfit::Sizes(sizes.origins(dims)));
         }
         *self = sizes;
         Ok(())
@@ -84,20 +105,20 @@ impl Sizes {
         format!("[{}]", dims.collect::<Vec<_>>().join(", "))
     }
 
-    /// [`Sizes::show`], and where the sizes come from.
-    fn explain(&self, dims: &[Dim]) -> String {
-        let mut text = self.show(dims);
-        for dim in dims {
-            if let Dim::Times(_, var) = dim
-                && let Some((size, from)) = self.0.get(var)
-            {
-                let reason = format!(", {} = {size} by {from}", var.name());
-                if !text.contains(&reason) {
-                    text.push_str(&reason);
-                }
-            }
-        }
-        text
+    /// Where the sizes come from: `channels = 64 by stem.0.weight`.
+    fn origins(&self, dims: &[Dim]) -> String {
+        let vars: BTreeSet<Var> = dims
+            .iter()
+            .filter_map(|dim| match *dim {
+                Dim::Is(_) => None,
+                Dim::Times(_, var) => Some(var),
+            })
+            .collect();
+        let origin = |var: Var| {
+            let (size, from) = self.0.get(&var)?;
+            Some(format!("{} = {size} by {from}", var.name()))
+        };
+        vars.into_iter().filter_map(origin).collect::<Vec<_>>().join(", ")
     }
 }
 

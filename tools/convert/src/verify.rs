@@ -1,4 +1,4 @@
-//! The written file against the checkpoint, by what their networks say about positions.
+//! The written file against the checkpoint as understood here, by what their networks say about positions.
 
 use crate::write::{Float, Weights};
 use crate::{Failure, Result, fail};
@@ -19,9 +19,9 @@ const POSITIONS: usize = 100;
 pub fn verify(weights: &Weights, path: &Path, dtype: Float) -> Result<Vec<String>> {
     let cannot =
         |e: &dyn std::fmt::Display| Failure(format!("cannot verify {}: {e}", path.display()));
-    let mut unrounded = Vec::new();
-    weights.write(&mut unrounded, Float::F32)?;
+    let (unrounded, _) = weights.encode(Float::F32)?;
     let expected = Network::from_safetensors(&unrounded).map_err(|e| cannot(&e))?;
+    drop(unrounded);
     let found = Network::load(path).map_err(|e| cannot(&e))?;
     let evaluate = |network: Network, games: &[Game]| {
         let encoding = network.spec.encoding;
@@ -38,7 +38,10 @@ pub fn verify(weights: &Weights, path: &Path, dtype: Float) -> Result<Vec<String
             difference.text()
         ));
     }
-    Ok(vec![format!("verified: {}", difference.text())])
+    Ok(vec![format!(
+        "verified against the checkpoint as understood here, not against PyTorch: {}",
+        difference.text()
+    )])
 }
 
 struct Difference {

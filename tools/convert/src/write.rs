@@ -1,4 +1,4 @@
-//! Writes the weights file, in the [safetensors](https://github.com/huggingface/safetensors) format.
+//! The bytes of the weights file, in the [safetensors](https://github.com/huggingface/safetensors) format.
 //!
 //! The header is written here and not by the safetensors crate, whose hash maps would give the
 //! metadata another order, and so the file other bytes, in every run.
@@ -6,12 +6,10 @@
 use crate::recognise::Network;
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
-use fianchetto::network::Spec;
+use fianchetto::network::{Network as Engine, Spec, WeightsError};
 use half::f16;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// How tensors of two or more dimensions are stored. Biases and BatchNorm, which are small and
@@ -87,7 +85,8 @@ impl<'t> Weights<'t> {
     /// # Errors
     /// When repeated elements (stride 0) or shared storages would make the output many times the input.
     pub fn check_size(&self, input: usize) -> Result<()> {
-        const MOST: usize = 4; // twice for F16 to F32, and twice more for tensors that share storage
+        // Twice for F16 to F32, and half as much again for tensors that share storage.
+        const MOST: usize = 3;
         let bytes =
             self.parts.iter().map(|part| part.shape.iter().product::<usize>().saturating_mul(4));
         let total = bytes.fold(0, usize::saturating_add);
@@ -100,41 +99,11 @@ impl<'t> Weights<'t> {
         Ok(())
     }
 
-    /// Writes the file at `path`, whole or not at all.
+    /// The bytes of the file, and what rounding changed; the same weights give the same bytes.
     ///
     /// # Errors
-    /// When a value cannot be stored in `dtype` or the file cannot be written.
-    pub fn write_file(&self, path: &Path, dtype: Float) -> Result<Changes> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(format!(".{}.part", std::process::id()));
-        let temporary = Path::new(&temporary);
-        let cannot = |e: io::Error| {
-            Failure(format!(
-                "cannot write {}: {e}; choose a place that can be written",
-                path.display()
-            ))
-        };
-        let written = File::create_new(temporary).map_err(cannot).and_then(|file| {
-            let mut file = BufWriter::new(file);
-            let changes = self.write(&mut file, dtype)?;
-            let file = file.into_inner().map_err(|e| cannot(e.into_error()))?;
-            file.sync_all().map_err(cannot)?;
-            fs::rename(temporary, path).map_err(cannot)?;
-            Ok(changes)
-        });
-        if written.is_err() {
-            // The file may not be there; the first error is the one to tell.
-            fs::remove_file(temporary).ok();
-        }
-        written
-    }
-
-    /// Writes the bytes of the file to `out`; the same weights give the same bytes.
-    ///
-    /// # Errors
-    /// When a value cannot be stored in `dtype` or `out` cannot take it.
-    pub fn write(&self, out: &mut impl Write, dtype: Float) -> Result<Changes> {
-        let cannot = |e: io::Error| Failure(format!("cannot write the weights: {e}"));
+    /// When a value cannot be stored in `dtype`.
+    pub fn encode(&self, dtype: Float) -> Result<(Vec<u8>, Changes)> {
         // F32 first, so that every tensor starts at a multiple of its element.
         let stored = |part: &Part| dtype.of(&part.shape);
         let mut parts: Vec<&Part> = self.parts.iter().collect();
@@ -153,8 +122,9 @@ impl<'t> Weights<'t> {
         }
         let mut header = json!(header).to_string();
         header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-        out.write_all(&(header.len() as u64).to_le_bytes()).map_err(cannot)?;
-        out.write_all(header.as_bytes()).map_err(cannot)?;
+        let mut out = Vec::with_capacity(8 + header.len() + offset);
+        out.extend((header.len() as u64).to_le_bytes());
+        out.extend(header.as_bytes());
 
         let mut changes = Changes::default();
         for part in parts {
@@ -163,7 +133,7 @@ impl<'t> Weights<'t> {
                 part.tensor.values().map_err(|e| Failure(format!("tensor {source}: {e}")))?;
             for value in values {
                 match stored(part) {
-                    Float::F32 => out.write_all(&value.to_le_bytes()),
+                    Float::F32 => out.extend(value.to_le_bytes()),
                     Float::F16 => {
                         let rounded = f16::from_f32(value);
                         if rounded.is_infinite() {
@@ -172,20 +142,36 @@ impl<'t> Weights<'t> {
                             ));
                         }
                         changes.note(part, value, rounded.to_f32());
-                        out.write_all(&rounded.to_le_bytes())
+                        out.extend(rounded.to_le_bytes());
                     }
                 }
-                .map_err(cannot)?;
             }
         }
-        Ok(changes)
+        Ok((out, changes))
+    }
+
+    /// Loads the bytes of the file as the engine will.
+    ///
+    /// # Errors
+    /// When the engine refuses them, by the checkpoint's name for the tensor.
+    pub fn check(&self, bytes: &[u8]) -> Result<()> {
+        match Engine::<f32>::from_safetensors(bytes) {
+            Ok(_) => Ok(()),
+            Err(WeightsError::Number { name, found, expected }) => {
+                let part = self.parts.iter().find(|part| part.name == name);
+                fail(format!(
+                    "tensor {} gives {found:?}, expected {expected}: no position can be evaluated with it; take another checkpoint",
+                    shown(part.map_or(&name, |part| part.source))
+                ))
+            }
+            Err(error) => fail(error.to_string()),
+        }
     }
 
     /// What was written, for people.
-    pub fn summary(&self, path: &Path, dtype: Float) -> Vec<String> {
+    pub fn summary(&self, path: &Path, dtype: Float, size: usize) -> Vec<String> {
         let Spec { channels, blocks, recurrence, gate, se_width, .. } = self.spec;
         let se = se_width.map_or_else(|| "no SE".to_owned(), |width| format!("SE width {width}"));
-        let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
         vec![
             format!(
                 "architecture: {}, {channels} channels, {blocks} blocks, tower applied {recurrence}x, {}, {se}, \

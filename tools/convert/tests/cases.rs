@@ -80,19 +80,51 @@ fn every_case() {
     assert!(!PathBuf::from("fianchetto-convert-was-executed").exists());
 }
 
+/// Checkpoint, start of a note.
+const NOTES: [(&str, &str); 14] = [
+    ("unfamiliar.pt", "left out: network_config.dropout, no number"),
+    ("unfamiliar.pt", "left out, not understood: network_config.warmup = 4"),
+    (
+        "unfamiliar.pt",
+        "placed by shape and role: tower.0.squeeze.0 as tower.0.se.fc1 (bias [2], weight [2, 4, 1, 1])",
+    ),
+    (
+        "unfamiliar.pt",
+        "placed by shape and role: tower.0.squeeze.2 as tower.0.se.fc2 (bias [8], weight [8, 2, 1, 1]; taken: the first half of the outputs scales",
+    ),
+    (
+        "unfamiliar.pt",
+        "placed by shape and role: memory.mix as gate (bias [4], weight [4, 8]; taken: the first half of the inputs is the candidate",
+    ),
+    ("wrapped.pt", "left out at the top level: epoch, loss, lr, device"),
+    ("wrapped.pt", "all names begin with module., left out"),
+    ("net.pt", "all names begin with net._orig_mod., left out"),
+    ("net.pt", "left out at the top level: epoch"),
+    ("net.pt", "nothing says how often the tower is applied: taken as once"),
+    ("training.pt", "left out at the top level: optimizer, step"),
+    ("ema.pt", "left out at the top level: ema"),
+    ("ema.pt", "left out: config, no dict"),
+    ("config.pt", "left out: config.lr, no number"),
+];
+
 #[test]
 fn says_what_was_placed_by_shape_and_what_was_left_out() {
-    let bytes = read("unfamiliar.pt");
-    let mut checkpoint = Checkpoint::read(&bytes).unwrap();
-    let notes = plan(&options("unfamiliar.pt", "-"), &mut checkpoint).unwrap().notes;
-    for expected in [
-        "left out: network_config.dropout, no number",
-        "left out, not understood: network_config.warmup = 4",
-        "placed by shape and role: tower.0.squeeze.0 as tower.0.se.fc1 (bias [2], weight [2, 4, 1, 1])",
-        "placed by shape and role: tower.0.squeeze.2 as tower.0.se.fc2 (bias [8], weight [8, 2, 1, 1]; taken: the first half of the outputs scales",
-        "placed by shape and role: memory.mix as gate (bias [4], weight [4, 8]; taken: the first half of the inputs is the candidate",
-    ] {
+    for (file, expected) in NOTES {
+        let bytes = read(file);
+        let mut checkpoint = Checkpoint::read(&bytes).unwrap();
+        let notes = plan(&options(file, "-"), &mut checkpoint).unwrap().notes;
         assert!(notes.iter().any(|note| note.starts_with(expected)), "{expected}: {notes:#?}");
+    }
+}
+
+#[test]
+fn does_not_guess_where_the_recurrence_is_said() {
+    for (file, arguments) in [("gated.pt", "-"), ("config.pt", "-"), ("plain.pt", "--recurrence 1")]
+    {
+        let bytes = read(file);
+        let mut checkpoint = Checkpoint::read(&bytes).unwrap();
+        let notes = plan(&options(file, arguments), &mut checkpoint).unwrap().notes;
+        assert!(!notes.iter().any(|note| note.contains("how often")), "{file}: {notes:#?}");
     }
 }
 
@@ -115,6 +147,7 @@ fn command_lines_that_are_wrong() {
         "--rename =stem",
         "--rename a.*=b",
         "--recurrence 0",
+        "--recurrence 65",
         "--dtype f8",
         "third",
     ] {

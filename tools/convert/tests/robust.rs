@@ -20,8 +20,8 @@ fn convert(bytes: &[u8]) -> Option<Vec<u8>> {
     let network = recognise(&checkpoint.tensors).ok()?;
     let weights = Weights::new(&network, &checkpoint.tensors).ok()?;
     weights.check_size(bytes.len()).ok()?;
-    let mut out = Vec::new();
-    weights.write(&mut out, Float::F16).ok()?;
+    let (out, _) = weights.encode(Float::F32).ok()?;
+    weights.check(&out).ok()?;
     Some(out)
 }
 

@@ -101,7 +101,10 @@ weights(torch.ones(2)).sum().backward()
 optimizer.step()
 save("training", {"model": plain, "optimizer": optimizer.state_dict(), "step": torch.tensor(9)})
 save("two", {"network": plain, "model": plain})
-save("empty", {"weights": {"stem": plain["stem.0.weight"]}, "epoch": 1})
+save("empty", {"history": {"loss": [0.5]}, "epoch": 1})
+save("net", {"weights": {f"net._orig_mod.{name}": tensor for name, tensor in plain.items()}, "epoch": 1})
+save("ema", {"model": plain, "ema": plain, "config": "small.yaml"})
+save("several", {"ema": plain, "weights": plain | {"extra": torch.zeros(1)}, "history": {}})
 for protocol in (3, 4, 5):
     save(f"protocol{protocol}", {"network": plain}, pickle_protocol=protocol)
 
@@ -142,6 +145,7 @@ gated = network(se=True, gate=True)
 expect("gated", gated)
 save("gated", {"network_config": config(recurrence=2, gated=True, se=True), "network": gated})
 save("gated_bare", gated)
+save("config", {"config": {"recurrence": 2, "lr": 0.1}, "weights": gated})
 unfamiliar = renamed(gated, (".se.fc1", ".squeeze.0"), (".se.fc2", ".squeeze.2"), ("gate.", "memory.mix."))
 for name in ("tower.0.squeeze.0.weight", "tower.0.squeeze.2.weight"):
     unfamiliar[name] = unfamiliar[name][:, :, None, None]
@@ -154,6 +158,11 @@ twins = renamed(gated, ("gate.", "mix_a.")) | {"mix_b.weight": rand(C, 2 * C), "
 save("twin_gates", {"network": twins})
 save("missing", {"network": {n: t for n, t in plain.items() if n not in ("value_fc2.bias", "tower.0.bn2.running_var")}})
 save("half_se", {"network": {n: t for n, t in gated.items() if ".se.fc2" not in n}})
+scales = {f"tower.0.se.fc2.{part}": gated[f"tower.0.se.fc2.{part}"][:C] for part in ("weight", "bias")}
+save("scale_only", {"network": gated | scales})
+save("planes", {"network": plain | {"stem.0.weight": torch.zeros(C, 112, 1, 1).expand(C, 112, 3, 3)}})
+save("moves", {"network": plain | {"policy_fc.weight": torch.zeros(()).expand(1858, 64 * P)}})
+save("outcomes", {"network": plain | {"value_fc2.weight": torch.zeros(3, H)}})
 save("bias", {"network": plain | {"stem.0.bias": rand(C)}})
 save("shape", {"network": plain | {"tower.0.conv2.weight": rand(C, C + 1, 3, 3)}})
 save("integers", {"network": plain | {"stem.1.weight": torch.ones(C, dtype=torch.int64)}})
