@@ -2,7 +2,6 @@
 
 mod random_weights;
 
-use fianchetto::encoding::Encoding;
 use fianchetto::network::Spec;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -14,19 +13,7 @@ use std::sync::LazyLock;
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli");
     std::fs::create_dir_all(folder.join("folder")).unwrap();
-    let spec = Spec {
-        encoding: Encoding::Canonical19,
-        channels: 4,
-        blocks: 2,
-        recurrence: 2,
-        gate: true,
-        se_width: Some(2),
-        policy_channels: 1,
-        value_channels: 1,
-        value_hidden: 4,
-        source: "a test".into(),
-        licence: "none".into(),
-    };
+    let spec = random_weights::small();
     let good = random_weights::file(&spec, 1);
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
     write("good.safetensors", &good);

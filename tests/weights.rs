@@ -6,35 +6,17 @@ mod random_weights;
 
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::chess::Game;
-use fianchetto::encoding::Encoding;
 use fianchetto::evaluator::Evaluator;
-use fianchetto::network::{Contents, Network, Real, Spec, WeightsError};
+use fianchetto::network::{Contents, Network, Real, WeightsError};
 use half::{bf16, f16};
 use peak_memory::peak_memory;
 use random::Random;
-use random_weights::{Stored, safetensors_file};
+use random_weights::{Stored, safetensors_file, small as spec};
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
 use std::str::FromStr;
 
 const SEED: u64 = 1;
-
-/// A network with every kind of layer, as small as its policy layer allows.
-fn spec() -> Spec {
-    Spec {
-        encoding: Encoding::Canonical19,
-        channels: 4,
-        blocks: 2,
-        recurrence: 2,
-        gate: true,
-        se_width: Some(2),
-        policy_channels: 1,
-        value_channels: 1,
-        value_hidden: 4,
-        source: "a test".into(),
-        licence: "none".into(),
-    }
-}
 
 fn store(values: &[f32], dtype: Dtype) -> Vec<u8> {
     let each = |x: &f32| match dtype {

@@ -1,12 +1,31 @@
 //! Networks with random weights from a formula: the twin of `tests/golden/random_weights.py`, so that
 //! golden outputs need no weights beside them.
 
+use fianchetto::encoding::Encoding;
 use fianchetto::network::Spec;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use std::collections::HashMap;
 
 /// A tensor as it lies in a file: name, type, shape, little-endian values.
 pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
+
+/// A network with every kind of layer, as small as its policy layer allows.
+#[allow(dead_code)] // Not every test that uses this module needs it.
+pub fn small() -> Spec {
+    Spec {
+        encoding: Encoding::Canonical19,
+        channels: 4,
+        blocks: 2,
+        recurrence: 2,
+        gate: true,
+        se_width: Some(2),
+        policy_channels: 1,
+        value_channels: 1,
+        value_hidden: 4,
+        source: "a test".into(),
+        licence: "none".into(),
+    }
+}
 
 /// The tensors of an architecture: name, shape, values.
 pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
