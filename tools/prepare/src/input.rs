@@ -13,7 +13,8 @@ const BUFFER: usize = 1 << 17;
 const WINDOW_LOG_MAX: u32 = 30;
 
 /// Starts of files that people try, and what to do about them.
-const FOREIGN: [(&[u8], &str); 7] = [
+const FOREIGN: [(&[u8], &str); 8] = [
+    (b"\0", "not text: it begins with zero bytes"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"Rar!", "a rar archive: unpack it first"),
@@ -82,9 +83,6 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, InputError> {
     let foreign = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic));
     if let Some((_, found)) = foreign {
         return Err(InputError::NotPgn(path.to_owned(), found));
-    }
-    if start.contains(&0) {
-        return Err(InputError::NotPgn(path.to_owned(), "binary (it has zero bytes)"));
     }
     Ok(text)
 }
