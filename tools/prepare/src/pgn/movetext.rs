@@ -35,8 +35,8 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     let mut termination = None;
     let mut words = Words::default();
     while let Some(word) = words.next(text) {
-        let at_end = text[words.at..].trim_ascii().is_empty();
-        let refuse = |refusal| Err(Failure { refusal, at_end });
+        let rest = &text[words.at..];
+        let refuse = |refusal| Err(Failure { refusal, at_end: rest.trim_ascii().is_empty() });
         let (number, word) = split_number(word);
         if termination.is_some() || (number == b"1." && moves.len() > 1) {
             return refuse(Refusal::Joined);

@@ -192,8 +192,12 @@ struct Draft {
 
 impl Draft {
     fn push(&mut self, line: &[u8], is_cut: bool) {
+        let is_remark = matches!(line[0], b'%' | b';');
+        if is_remark && !self.begun {
+            return;
+        }
         self.begun = true;
-        if self.movetext_at.is_none() && !matches!(line[0], b'[' | b'%' | b';') {
+        if self.movetext_at.is_none() && !is_remark && line[0] != b'[' {
             self.movetext_at = Some(self.text.len());
         }
         if self.fault.is_some() {
