@@ -87,6 +87,8 @@ fn move_of(key: u32) -> Move {
 struct Scorer<'a> {
     board: &'a Board,
     side: Color,
+    own: BitBoard,
+    theirs: BitBoard,
     last: Option<Square>,
     /// The opponent's attacks by pawns; by knights and bishops; by rooks, queens and king.
     attacked: [BitBoard; 3],
@@ -112,27 +114,29 @@ impl<'a> Scorer<'a> {
         let king = board.king(!side);
         let mut checking = Piece::ALL.map(|piece| attacks(piece, king, !side, occupied));
         checking[Piece::King as usize] = BitBoard::EMPTY;
-        Self { board, side, last, attacked, checking }
+        let [own, theirs] = [side, !side].map(|color| board.colors(color));
+        Self { board, side, own, theirs, last, attacked, checking }
     }
 
     fn add(&self, piece_moves: PieceMoves, moves: &mut Moves) {
         let PieceMoves { piece, from, to } = piece_moves;
         let index = piece as usize;
-        let own = self.board.colors(self.side);
-        let mut leaving = -i32::from(self.on_square(piece, from));
-        for (attacked, left) in self.attacked.iter().zip(LEFT) {
+        let mirror = if self.side == Color::White { 0 } else { 56 };
+        let on_square = |square: Square| i32::from(SQUARE[index][square as usize ^ mirror]);
+        let mut leaving = -on_square(from);
+        for (attacked, left) in self.attacked.iter().zip(&LEFT) {
             leaving += weight(attacked.has(from), left[index]);
         }
         for mv in (PieceMoves { piece, from, to }) {
-            if own.has(mv.to) {
+            if self.own.has(mv.to) {
                 moves.push(i32::from(CASTLING), mv);
                 continue;
             }
-            let mut score = leaving + i32::from(self.on_square(piece, mv.to));
+            let mut score = leaving + on_square(mv.to);
             if let Some(victim) = self.victim(piece, mv) {
                 score += i32::from(CAPTURE[index][victim as usize]);
             }
-            for (attacked, entered) in self.attacked.iter().zip(ENTERED) {
+            for (attacked, entered) in self.attacked.iter().zip(&ENTERED) {
                 score += weight(attacked.has(mv.to), entered[index]);
             }
             score += weight(self.checking[index].has(mv.to), CHECK[index]);
@@ -146,22 +150,18 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    fn on_square(&self, piece: Piece, square: Square) -> i16 {
-        let square = match self.side {
-            Color::White => square,
-            Color::Black => square.flip_rank(),
-        };
-        SQUARE[piece as usize][square as usize]
-    }
-
     fn victim(&self, piece: Piece, mv: Move) -> Option<Piece> {
+        if self.theirs.has(mv.to) {
+            return self.board.piece_on(mv.to);
+        }
         let en_passant = piece == Piece::Pawn && mv.from.file() != mv.to.file();
-        self.board.piece_on(mv.to).or(en_passant.then_some(Piece::Pawn))
+        en_passant.then_some(Piece::Pawn)
     }
 }
 
 fn weight(holds: bool, weight: i16) -> i32 {
-    if holds { i32::from(weight) } else { 0 }
+    // A product, as the processor cannot foresee the answer.
+    i32::from(holds) * i32::from(weight)
 }
 
 fn attacks(piece: Piece, from: Square, color: Color, occupied: BitBoard) -> BitBoard {
