@@ -58,16 +58,13 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut row = |games: u64, name: &str, meaning: &dyn fmt::Display| {
-            writeln!(f, "{games:>12}  {name:<17}{meaning}")
-        };
-        row(self.games(), "games read", &"")?;
-        row(self.kept, "kept", &format_args!("with {} positions", self.positions))?;
+        writeln!(f, "{:>12}  games read", self.games())?;
+        writeln!(f, "{:>12}  {:<17}with {} positions", self.kept, "kept", self.positions)?;
         for by_filter in [true, false] {
             let refused =
                 self.refused.iter().filter(|(cause, _)| cause.is_by_filter() == by_filter);
             for (&cause, &games) in refused {
-                row(games, cause.name(), &cause.meaning())?;
+                writeln!(f, "{games:>12}  {:<17}{}", cause.name(), cause.meaning())?;
             }
         }
         self.damaged.iter().try_for_each(|message| writeln!(f, "{message}"))

@@ -35,14 +35,14 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     let mut termination = None;
     let mut words = Words::default();
     while let Some(word) = words.next(text) {
-        let at_end = text[words.at..].trim_ascii().is_empty();
-        let refuse = |refusal| Err(Failure { refusal, at_end });
-        let word = without_number(word);
+        let rest = &text[words.at..];
+        let refuse = |refusal| Err(Failure { refusal, at_end: rest.trim_ascii().is_empty() });
+        let (number, word) = split_number(word);
+        if termination.is_some() || (number == b"1." && moves.len() > 1) {
+            return refuse(Refusal::Joined);
+        }
         if word.is_empty() {
             continue;
-        }
-        if termination.is_some() {
-            return refuse(Refusal::MoveAfterResult);
         }
         match notation::from_san_bytes(&board, word) {
             Ok(_) if moves.len() == PLIES_MAX => return refuse(Refusal::Oversized),
@@ -67,18 +67,13 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     Ok(MainLine { moves, termination })
 }
 
-/// A word without the move number in front of it: `12.`, `12...`, `12.e4`, `...e5`. Results and
-/// castling written with zeros stay as they are.
-fn without_number(word: &[u8]) -> &[u8] {
+/// The move number in front of a word, and the rest: `12.`, `12...`, `12.e4`, `...e5`. Results and
+/// castling written with zeros have none.
+fn split_number(word: &[u8]) -> (&[u8], &[u8]) {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    match word[digits..] {
-        [] if word != b"0000" => &[],
-        [b'.', ..] => {
-            let rest = &word[digits..];
-            &rest[rest.iter().take_while(|&&byte| byte == b'.').count()..]
-        }
-        _ => word,
-    }
+    let dots = word[digits..].iter().take_while(|&&byte| byte == b'.').count();
+    let is_number = dots > 0 || (digits == word.len() && word != b"0000");
+    word.split_at(if is_number { digits + dots } else { 0 })
 }
 
 /// Whether a word only comments on the move before it, as in `exd6 e.p.` and `Nf3 !?`.

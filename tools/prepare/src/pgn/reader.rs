@@ -75,9 +75,9 @@ impl RawGame {
 
 /// Reads one game after the other.
 ///
-/// A game ends where a line begins the next one: a tag pair (within a comment only after a blank
-/// line, so that an unclosed comment costs one game), or, in files without tags, text after a result
-/// and a blank line, or move number 1 after a result or a blank line. Blank lines alone end nothing.
+/// A game ends where a line begins the next one: a tag pair after a blank line (even in a comment,
+/// so that an unclosed one costs one game) or after a result; in files without tags, text after a
+/// result and a blank line, or move number 1 after either. Blank lines alone end nothing.
 /// Memory is bounded: of a game or a line longer than 1 MiB only the fact is kept.
 pub struct Reader<R> {
     source: R,
@@ -88,7 +88,9 @@ pub struct Reader<R> {
     pending: bool,
     /// Whether the line before ended in `\r`, so that a `\n` still belongs to it.
     after_return: bool,
-    /// Why the input ended early; told after the games before it.
+    /// The input is at its end.
+    at_end: bool,
+    /// Why it ended early; told after the games before.
     error: Option<io::Error>,
 }
 
@@ -101,6 +103,7 @@ impl<R: BufRead> Reader<R> {
             line_is_cut: false,
             pending: false,
             after_return: false,
+            at_end: false,
             error: None,
         }
     }
@@ -137,21 +140,19 @@ impl<R: BufRead> Reader<R> {
     fn read_line(&mut self) -> bool {
         self.line.clear();
         self.line_is_cut = false;
-        if self.error.is_some() {
-            return false;
-        }
         let mut begun = false;
-        loop {
+        while !self.at_end {
             let bytes = match self.source.fill_buf() {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     self.error = Some(error);
-                    return begun;
+                    &[]
                 }
             };
             if bytes.is_empty() {
-                return begun;
+                self.at_end = true;
+                break;
             }
             if self.after_return {
                 self.after_return = false;
@@ -173,6 +174,7 @@ impl<R: BufRead> Reader<R> {
                 return true;
             }
         }
+        begun
     }
 }
 
@@ -190,8 +192,12 @@ struct Draft {
 
 impl Draft {
     fn push(&mut self, line: &[u8], is_cut: bool) {
+        let is_remark = matches!(line[0], b'%' | b';');
+        if is_remark && !self.begun {
+            return;
+        }
         self.begun = true;
-        if self.movetext_at.is_none() && !matches!(line[0], b'[' | b'%' | b';') {
+        if self.movetext_at.is_none() && !is_remark && line[0] != b'[' {
             self.movetext_at = Some(self.text.len());
         }
         if self.fault.is_some() {
@@ -232,9 +238,10 @@ impl Draft {
             return false;
         }
         if line[0] == b'[' {
-            return tag.is_some() || after_blank;
+            return after_blank || (tag.is_some() && self.ended);
         }
-        if self.ended { after_blank || first_move } else { after_blank && first_move }
+        let untagged = self.movetext_at == Some(0);
+        (self.ended && (after_blank || first_move)) || (untagged && after_blank && first_move)
     }
 
     fn look_through_movetext(&mut self) {

@@ -14,8 +14,8 @@ pub enum Refusal {
     NullMove,
     /// The main line holds a word that is no move.
     UnreadableMove,
-    /// Moves follow the result.
-    MoveAfterResult,
+    /// Moves follow the result, or move number 1 comes again: there are two games in one.
+    Joined,
     /// A comment or variation is not closed, or closed without being opened.
     Unbalanced,
     /// There are no moves.
@@ -58,7 +58,7 @@ impl Refusal {
             Self::AmbiguousMove => "ambiguous-move",
             Self::NullMove => "null-move",
             Self::UnreadableMove => "unreadable-move",
-            Self::MoveAfterResult => "move-after-result",
+            Self::Joined => "joined",
             Self::Unbalanced => "unbalanced",
             Self::NoMoves => "no-moves",
             Self::NoResult => "no-result",
@@ -85,7 +85,7 @@ impl Refusal {
             Self::AmbiguousMove => "a move that may be one of several; the whole game is dropped",
             Self::NullMove => "a null move in the main line; the whole game is dropped",
             Self::UnreadableMove => "a word that is no move; the whole game is dropped",
-            Self::MoveAfterResult => "moves after the result; the whole game is dropped",
+            Self::Joined => "moves after the result or a second move 1; the whole text is dropped",
             Self::Unbalanced => "a comment or variation not opened or not closed",
             Self::NoMoves => "no moves",
             Self::NoResult => "no result",
