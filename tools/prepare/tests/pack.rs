@@ -69,6 +69,17 @@ fn a_packed_file_holds_the_games_of_the_pgn() {
     assert_eq!(left.len(), 4, "{left:?}");
 }
 
+/// `games.fgames` was decoded by a reader of the documented format written in Python over
+/// python-chess, and held the games of `games.pgn`. It must stay readable: a change to the order of
+/// moves is a new version of the format.
+#[test]
+fn files_of_the_first_version_stay_readable() {
+    let (folder, _) = fixture("pack_version");
+    fs::write(folder.join("old"), include_bytes!("data/games.fgames")).unwrap();
+    succeed(&["pack", "few.pgn", "--out", "new"], &folder);
+    assert_eq!(games(folder.join("old")), games(folder.join("new")));
+}
+
 #[test]
 fn threads_do_not_show_in_the_output() {
     let (folder, _) = fixture("pack_threads");
