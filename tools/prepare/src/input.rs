@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 17;
@@ -68,6 +70,17 @@ impl std::error::Error for InputError {
 /// # Errors
 /// When the file cannot be opened, its first block is damaged, or it is plainly not text.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, InputError> {
+    open_counting(path, &Arc::default())
+}
+
+/// Like [`open`]; the bytes taken from the file, as stored, are added to `read`.
+///
+/// # Errors
+/// See [`open`].
+pub fn open_counting(
+    path: &Path,
+    read: &Arc<AtomicU64>,
+) -> Result<Box<dyn BufRead + Send>, InputError> {
     let io_error = |error| InputError::Io(path.to_owned(), error);
     let source: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -78,6 +91,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, InputError> {
         }
         Box::new(file)
     };
+    let source = Box::new(Counting { source, read: Arc::clone(read) });
     let mut text = decompressed(source).map_err(io_error)?;
     let start = text.fill_buf().map_err(io_error)?;
     let foreign = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic));
@@ -85,6 +99,20 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, InputError> {
         return Err(InputError::NotPgn(path.to_owned(), found));
     }
     Ok(text)
+}
+
+/// Counts the bytes that come through.
+struct Counting {
+    source: Box<dyn Read + Send>,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.source.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
 }
 
 fn decompressed(source: Box<dyn Read + Send>) -> io::Result<Box<dyn BufRead + Send>> {

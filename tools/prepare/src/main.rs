@@ -1,3 +1,70 @@
 //! The command `fianchetto-prepare`: see the library of the same name.
 
-fn main() {}
+use clap::{Parser, Subcommand};
+use fianchetto_prepare::failure::Failure;
+use fianchetto_prepare::{inspect, join, pack};
+use std::io::stdout;
+use std::process::{ExitCode, exit};
+
+/// From PGN games to training data.
+#[derive(Parser)]
+#[command(version, name = "fianchetto-prepare")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Pack(pack::Options),
+    Join(join::Options),
+    Inspect(inspect::Options),
+}
+
+impl Verb {
+    fn run(&self) -> Result<(), Failure> {
+        let told = &mut stdout().lock();
+        match self {
+            Self::Pack(options) => {
+                explain_interruption()?;
+                pack::pack(options, told)
+            }
+            Self::Join(options) => join::join(options, told),
+            Self::Inspect(options) => inspect::inspect(options, told),
+        }
+    }
+}
+
+/// What is on disk is whole at any moment, so an interruption needs no more than a word.
+fn explain_interruption() -> Result<(), Failure> {
+    let explain = || {
+        eprintln!("\ninterrupted; give the same command again to go on from here");
+        exit(1);
+    };
+    ctrlc::set_handler(explain)
+        .map_err(|error| Failure(format!("cannot prepare for Ctrl-C: {error}; try again")))
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            let text = error.to_string();
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            eprintln!("{}", lines.join(" "));
+            return ExitCode::from(2);
+        }
+        Err(help) => {
+            print!("{help}");
+            return ExitCode::SUCCESS;
+        }
+    };
+    match arguments.verb.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -46,6 +46,8 @@ pub enum Refusal {
     Date,
     /// The game is shorter or longer than asked for.
     Plies,
+    /// The game belongs to another shard than that asked for.
+    OtherShard,
 }
 
 impl Refusal {
@@ -72,6 +74,7 @@ impl Refusal {
             Self::TimeControl => "time-control",
             Self::Date => "date",
             Self::Plies => "plies",
+            Self::OtherShard => "other-shard",
         }
     }
 
@@ -98,11 +101,15 @@ impl Refusal {
             Self::TimeControl => "another time control, or unknown",
             Self::Date => "a date out of bounds or unknown",
             Self::Plies => "too short or too long",
+            Self::OtherShard => "of another shard",
         }
     }
 
     /// Whether the game itself was in order but is not of those asked for.
     pub fn is_by_filter(self) -> bool {
-        matches!(self, Self::Rating | Self::TimeControl | Self::Date | Self::Plies)
+        matches!(
+            self,
+            Self::Rating | Self::TimeControl | Self::Date | Self::Plies | Self::OtherShard
+        )
     }
 }

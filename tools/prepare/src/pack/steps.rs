@@ -1,0 +1,188 @@
+//! From texts to blocks: one thread reads, several play games through, one gathers, several pack.
+
+use super::state::{Job, Point};
+use crate::failure::Failure;
+use crate::game::PlayedGame;
+use crate::gamefile::{Block, Gather};
+use crate::pgn::{RawGame, Reader, Refusal};
+use crate::{input, threads};
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Games that go from thread to thread together.
+const BATCH: usize = 64;
+
+/// A block to write, if any, and the point reached by it.
+pub type Step = Result<(Option<Block>, Point), Failure>;
+
+/// The blocks of the output, each with the point reached by it; the last step has what is left, if
+/// anything, and the final report.
+pub fn steps(
+    job: &Job,
+    start: Point,
+    read: Arc<AtomicU64>,
+    threads: NonZeroUsize,
+) -> impl Iterator<Item = Step> + use<> {
+    let (filters, shard) = (job.filters.clone(), job.shard);
+    let wanted = move |game: RawGame| {
+        let game = filters.resolve(&game)?;
+        if shard.is_none_or(|shard| shard.takes(&game)) {
+            Ok(game)
+        } else {
+            Err(Refusal::OtherShard)
+        }
+    };
+    let paths = job.inputs.iter().map(|source| source.path.clone()).collect();
+    let texts = Texts { paths, read, next: start.input, skip: start.games, reader: None };
+    let batches = threads::in_order(texts, threads, move |batch| {
+        batch.map(|Batch { games, end }| Batch {
+            games: games.into_iter().map(&wanted).collect(),
+            end,
+        })
+    });
+    let gathered = Gathered {
+        batches,
+        gather: Gather::default(),
+        point: start,
+        ready: VecDeque::new(),
+        ended: false,
+    };
+    threads::in_order(gathered, threads, |step| {
+        let (games, point) = step?;
+        let block = if games.is_empty() { None } else { Some(Block::pack(&games)?) };
+        Ok((block, point))
+    })
+}
+
+/// Games that follow one another in one input.
+struct Batch<G> {
+    games: Vec<G>,
+    /// Whether the input ends with them, and what ended it early.
+    end: Option<Result<(), Damage>>,
+}
+
+/// An input that cannot be read to its end.
+struct Damage {
+    path: PathBuf,
+    error: std::io::Error,
+}
+
+/// The texts of the games of all inputs, one after the other.
+struct Texts {
+    paths: Vec<PathBuf>,
+    read: Arc<AtomicU64>,
+    /// The input that is read, or to be opened next.
+    next: usize,
+    /// How many of its games are dealt with already.
+    skip: u64,
+    reader: Option<Reader<Box<dyn BufRead + Send>>>,
+}
+
+impl Texts {
+    fn batch(&mut self, path: &Path) -> Result<Batch<RawGame>, Failure> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(Reader::new(input::open_counting(path, &self.read)?)),
+        };
+        let mut games = Vec::with_capacity(BATCH);
+        while games.len() < BATCH {
+            let end = match reader.next_game() {
+                Ok(Some(_)) if self.skip > 0 => {
+                    self.skip -= 1;
+                    continue;
+                }
+                Ok(Some(game)) => {
+                    games.push(game);
+                    continue;
+                }
+                Ok(None) => Ok(()),
+                Err(error) => Err(Damage { path: path.to_owned(), error }),
+            };
+            (self.reader, self.next, self.skip) = (None, self.next + 1, 0);
+            return Ok(Batch { games, end: Some(end) });
+        }
+        Ok(Batch { games, end: None })
+    }
+}
+
+impl Iterator for Texts {
+    type Item = Result<Batch<RawGame>, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let path = self.paths.get(self.next)?.clone();
+        let batch = self.batch(&path);
+        if batch.is_err() {
+            self.next = self.paths.len();
+        }
+        Some(batch)
+    }
+}
+
+/// A game, or why it is not wanted.
+type Outcome = Result<PlayedGame, Refusal>;
+
+/// Games enough for a block, and the point reached by them.
+type Gathering = Result<(Vec<PlayedGame>, Point), Failure>;
+
+/// The games wanted, gathered into blocks, and the point reached by each.
+struct Gathered<I> {
+    batches: I,
+    gather: Gather,
+    point: Point,
+    /// Blocks that the last batch completed.
+    ready: VecDeque<Gathering>,
+    ended: bool,
+}
+
+impl<I> Gathered<I> {
+    fn take_up(&mut self, batch: Batch<Outcome>) {
+        for outcome in batch.games {
+            self.point.games += 1;
+            let is_full = match outcome {
+                Ok(game) => {
+                    self.point.report.keep(game.moves.len());
+                    self.gather.push(game)
+                }
+                Err(refusal) => {
+                    self.point.report.refuse(refusal);
+                    false
+                }
+            };
+            if is_full {
+                self.ready.push_back(Ok((self.gather.take(), self.point.clone())));
+            }
+        }
+        if let Some(end) = batch.end {
+            if let Err(Damage { path, error }) = end {
+                self.point.report.damage(path.display(), error);
+            }
+            self.point.input += 1;
+            self.point.games = 0;
+        }
+    }
+}
+
+impl<I: Iterator<Item = Result<Batch<Outcome>, Failure>>> Iterator for Gathered<I> {
+    type Item = Gathering;
+
+    fn next(&mut self) -> Option<Gathering> {
+        while self.ready.is_empty() && !self.ended {
+            match self.batches.next() {
+                Some(Ok(batch)) => self.take_up(batch),
+                Some(Err(failure)) => {
+                    self.ended = true;
+                    self.ready.push_back(Err(failure));
+                }
+                None => {
+                    self.ended = true;
+                    self.ready.push_back(Ok((self.gather.take(), self.point.clone())));
+                }
+            }
+        }
+        self.ready.pop_front()
+    }
+}

@@ -1,0 +1,193 @@
+//! `pack`, `join` and `inspect` as they are called: the real binary, killed and called again.
+
+mod common;
+
+use common::folder;
+use fianchetto_prepare::game::PlayedGame;
+use fianchetto_prepare::gamefile::GameFile;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn prepare(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fianchetto-prepare"));
+    command.args(arguments).current_dir(folder).stderr(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+fn run(arguments: &[&str], folder: &Path) -> Output {
+    prepare(arguments, folder).output().unwrap()
+}
+
+fn succeed(arguments: &[&str], folder: &Path) -> String {
+    let Output { status, stdout, stderr } = run(arguments, folder);
+    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+fn complain(arguments: &[&str], folder: &Path, code: i32) -> String {
+    let Output { status, stderr, .. } = run(arguments, folder);
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(code), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr
+}
+
+fn games(path: PathBuf) -> Vec<PlayedGame> {
+    GameFile::open(&path).unwrap().iter().collect::<Result<_, _>>().unwrap()
+}
+
+/// What python-chess counts in the fixture.
+const PLIES: u64 = 25_176;
+
+/// The 300 games of the fixture, and 20 copies of them: more than five blocks.
+fn fixture(name: &str) -> (PathBuf, Vec<u8>) {
+    let folder = folder(name);
+    let text = include_bytes!("data/games.pgn");
+    fs::write(folder.join("few.pgn"), text).unwrap();
+    let many = text.repeat(20);
+    fs::write(folder.join("many.pgn"), &many).unwrap();
+    (folder, many)
+}
+
+#[test]
+fn a_packed_file_holds_the_games_of_the_pgn() {
+    let (folder, _) = fixture("pack_few");
+    let report =
+        succeed(&["pack", "few.pgn", "--out", "few.fgames", "--report", "few.json"], &folder);
+    assert!(report.contains("300  games read"), "{report}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("few.json")).unwrap()).unwrap();
+    assert_eq!(json["kept"], 300);
+    assert_eq!(json["positions"], PLIES);
+    assert_eq!(GameFile::open(&folder.join("few.fgames")).unwrap().plies(), PLIES);
+    let left: Vec<_> =
+        fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+/// `games.fgames` was decoded by a reader of the documented format written in Python over
+/// python-chess, and held the games of `games.pgn`. It must stay readable: a change to the order of
+/// moves is a new version of the format.
+#[test]
+fn files_of_the_first_version_stay_readable() {
+    let (folder, _) = fixture("pack_version");
+    fs::write(folder.join("old"), include_bytes!("data/games.fgames")).unwrap();
+    succeed(&["pack", "few.pgn", "--out", "new"], &folder);
+    assert_eq!(games(folder.join("old")), games(folder.join("new")));
+}
+
+#[test]
+fn threads_do_not_show_in_the_output() {
+    let (folder, _) = fixture("pack_threads");
+    for threads in ["1", "2", "5"] {
+        succeed(&["pack", "many.pgn", "few.pgn", "--out", threads, "--threads", threads], &folder);
+    }
+    let one = fs::read(folder.join("1")).unwrap();
+    assert!(
+        one == fs::read(folder.join("2")).unwrap() && one == fs::read(folder.join("5")).unwrap()
+    );
+    assert_eq!(games(folder.join("1")).len(), 21 * 300);
+}
+
+#[test]
+fn shards_share_the_games_and_join_to_all_of_them() {
+    let (folder, _) = fixture("pack_shards");
+    succeed(&["pack", "few.pgn", "--out", "whole"], &folder);
+    let mut apart = Vec::new();
+    for (shard, out) in [("0/3", "a"), ("1/3", "b"), ("2/3", "c")] {
+        let report = succeed(&["pack", "few.pgn", "--out", out, "--shard", shard], &folder);
+        assert!(report.contains("other-shard"), "{report}");
+        apart.push(games(folder.join(out)));
+        assert!((50..150).contains(&apart[apart.len() - 1].len()));
+    }
+    succeed(&["join", "joined", "a", "b", "c"], &folder);
+    assert_eq!(games(folder.join("joined")), apart.concat());
+    let sorted = |name: &str| {
+        let mut games = games(folder.join(name));
+        games.sort_by_key(|game| (game.hash(), game.ratings, game.year));
+        games
+    };
+    assert_eq!(sorted("joined"), sorted("whole"));
+    assert!(succeed(&["inspect", "joined"], &folder).contains("300 games"));
+}
+
+/// Starts to pack standard input and feeds it the beginning of `text`.
+fn start(text: &[u8], folder: &Path) -> Child {
+    let arguments = ["pack", "-", "--out", "out", "--threads", "1"];
+    let mut child = prepare(&arguments, folder).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // The process may end first.
+    let _ = stdin.write_all(text);
+    child.stdin = Some(stdin);
+    child
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let (folder, many) = fixture("pack_killed");
+    succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
+    let state = folder.join("out.state");
+    // Killed before the first block, after it, and in the midst of later ones.
+    for (share, has_state) in [(10, false), (50, true), (60, true), (97, true)] {
+        let mut child = start(&many[..many.len() * share / 100], &folder);
+        let started = Instant::now();
+        while has_state && !state.exists() && started.elapsed() < Duration::from_secs(30) {
+            sleep(Duration::from_millis(5));
+        }
+        sleep(Duration::from_millis(300));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(state.exists(), has_state);
+        assert!(!folder.join("out").exists());
+    }
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
+    assert!(json["blocks"].as_u64().unwrap() >= 1);
+
+    // Other arguments are refused and spoil nothing.
+    let refusal = complain(&["pack", "few.pgn", "--out", "out"], &folder, 1);
+    assert!(refusal.contains("unfinished run"), "{refusal}");
+
+    let mut child = start(&many, &folder);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
+    assert!(!state.exists() && !folder.join("out.part").exists());
+}
+
+#[test]
+fn a_damaged_input_is_told_and_the_games_before_it_kept() {
+    let (folder, many) = fixture("pack_damaged");
+    let packed = zstd::encode_all(&many[..], 3).unwrap();
+    fs::write(folder.join("cut.pgn.zst"), &packed[..packed.len() * 9 / 10]).unwrap();
+    let told = complain(&["pack", "cut.pgn.zst", "few.pgn", "--out", "out"], &folder, 1);
+    assert!(told.contains("cut.pgn.zst: cannot be read further"), "{told}");
+    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
+    let (kept, few) = (games(folder.join("out")), games(folder.join("few")));
+    let before = &kept[..kept.len() - few.len()];
+    assert!(before.len() > 100 && before.iter().eq(few.iter().cycle().take(before.len())));
+    assert!(kept.ends_with(&few));
+}
+
+#[test]
+fn mistakes_are_told_in_a_line() {
+    let (folder, _) = fixture("pack_mistakes");
+    fs::write(folder.join("there"), "").unwrap();
+    for (arguments, code, expected) in [
+        (&["pack", "few.pgn"][..], 2, "--out"),
+        (&["pack", "few.pgn", "--out", "o", "--shard", "3/3"], 2, "I from 0 to N - 1"),
+        (&["pack", "none.pgn", "--out", "o"], 1, "none.pgn"),
+        (&["pack", "few.pgn", "--out", "there"], 1, "exists already"),
+        (&["pack", "few.pgn", "--out", "no/such/o"], 1, "no/such/o.part"),
+        (&["join", "o", "few.pgn"], 1, "not a game file"),
+        (&["inspect", "there"], 1, "not a game file"),
+        (&["inspect", "none"], 1, "none"),
+    ] {
+        let told = complain(arguments, &folder, code);
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+        assert!(!folder.join("o").exists() && !folder.join("o.part").exists());
+    }
+}
