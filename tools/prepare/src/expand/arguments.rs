@@ -9,6 +9,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 /// Games to shuffled training positions, in shards or through a pipe.
 #[derive(Clone, Debug, clap::Args)]
@@ -67,6 +68,7 @@ impl Arguments {
             positions: self.positions,
             memory: self.memory << 20,
             threads: threads.map_or(1, NonZeroUsize::get),
+            checkpoint: Duration::from_secs(10),
         };
         let bar = ProgressBar::no_length().with_style(style());
         match self.out {

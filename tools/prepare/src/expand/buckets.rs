@@ -12,10 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// How much work an interruption may cost.
-const CHECKPOINT: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// A bucket file that all threads append to. Their order does not matter: places do.
 struct Appender {
@@ -49,7 +46,7 @@ pub fn fill(
     bar.set_position(state.buckets.iter().map(|bucket| bucket.positions).sum());
     while state.blocks < games.block_count() {
         let next = AtomicUsize::new(state.blocks);
-        let deadline = Instant::now() + CHECKPOINT;
+        let deadline = Instant::now() + options.checkpoint;
         state.games += thread::scope(|scope| {
             let workers: Vec<_> =
                 (0..threads).map(|_| scope.spawn(|| pass.work(&next, deadline, bar))).collect();

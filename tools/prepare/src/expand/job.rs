@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which games to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -42,6 +43,8 @@ pub struct Options {
     pub memory: u64,
     /// How many threads expand.
     pub threads: usize,
+    /// How much work an interruption may cost.
+    pub checkpoint: Duration,
 }
 
 /// All that the output depends on.

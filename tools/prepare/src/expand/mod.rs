@@ -27,7 +27,8 @@ use std::fs;
 use std::path::Path;
 
 /// Writes the shards of `games` and `manifest.json` into `folder`. Interrupted, it goes on where it
-/// stopped when called again with the same options; `memory` and `threads` may differ.
+/// stopped when called again with the same options; `memory`, `threads` and
+/// `checkpoint` may differ.
 ///
 /// `bar` counts positions. Returns what the manifest says.
 ///

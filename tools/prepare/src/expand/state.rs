@@ -43,10 +43,10 @@ impl State {
         if shard(folder, 0).exists() {
             return Err(taken());
         }
+        let buckets = vec![Bucket::default(); bucket_count(job, memory)?];
         remove(folder)?;
         let partial = partial(folder);
         fs::create_dir(&partial).map_err(file_error("create", &partial))?;
-        let buckets = vec![Bucket::default(); bucket_count(job, memory)?];
         let state = Self { job: job.clone(), blocks: 0, games: 0, buckets };
         state.write(folder)?;
         Ok(state)
