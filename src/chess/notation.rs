@@ -209,23 +209,55 @@ fn disambiguation(board: &Board, piece: Piece, mv: Move) -> String {
 /// # Errors
 /// When the text is no move, fits several legal moves or none.
 pub fn from_san(board: &Board, text: &str) -> Result<Move, IllegalMove> {
-    let error = |reason| illegal(board, text, reason);
-    let pattern = SanPattern::read(text).ok_or(error(Reason::NotSan))?;
-    let mut fitting = Vec::new();
-    board.generate_moves(|moves| {
-        fitting.extend(moves.into_iter().filter(|&mv| pattern.fits(board, mv)));
-        false
-    });
-    match fitting[..] {
-        [] => Err(error(Reason::NotLegal)),
-        [mv] => Ok(mv),
-        [one, other, ..] if one.from == other.from => Err(error(Reason::PromotionMissing)),
-        [one, other, ..] => Err(error(Reason::Ambiguous(one, other))),
+    from_san_bytes(board, text.trim().as_bytes()).map_err(|reason| illegal(board, text, reason))
+}
+
+/// [`from_san`] for whoever reads moves by the million: bytes of any encoding, and an error that
+/// costs nothing to make.
+///
+/// # Errors
+/// When the text is no move, fits several legal moves or none.
+pub fn from_san_bytes(board: &Board, text: &[u8]) -> Result<Move, Reason> {
+    let side = board.side_to_move();
+    let (piece, from_file, from_rank, to, promotion) = match San::read(text) {
+        None => return Err(Reason::NotSan),
+        Some(San::Castling(file)) => {
+            let rights = board.castle_rights(side);
+            let rook = if file == File::G { rights.short } else { rights.long };
+            let rook = Square::new(rook.ok_or(Reason::NotLegal)?, Rank::First.relative_to(side));
+            let mv = Move { from: board.king(side), to: rook, promotion: None };
+            return if board.is_legal(mv) { Ok(mv) } else { Err(Reason::NotLegal) };
+        }
+        Some(San::Moves { piece, from_file, from_rank, to, promotion }) => {
+            (piece, from_file, from_rank, to, promotion)
+        }
+    };
+    // A king on its rook's square would be castling, which is written otherwise.
+    if board.colors(side).has(to) {
+        return Err(Reason::NotLegal);
+    }
+    let promotes = piece == Piece::Pawn && to.rank() == Rank::Eighth.relative_to(side);
+    let promotion_missing = promotes && promotion.is_none();
+    let promotion = if promotion_missing { Some(Piece::Queen) } else { promotion };
+    let mut candidates = board.colored_pieces(side, piece);
+    if let Some(file) = from_file {
+        candidates &= file.bitboard();
+    }
+    if let Some(rank) = from_rank {
+        candidates &= rank.bitboard();
+    }
+    let moves = candidates.into_iter().map(|from| Move { from, to, promotion });
+    let mut fitting = moves.filter(|&mv| board.is_legal(mv));
+    match (fitting.next(), fitting.next()) {
+        (None, _) => Err(Reason::NotLegal),
+        (Some(_), _) if promotion_missing => Err(Reason::PromotionMissing),
+        (Some(mv), None) => Ok(mv),
+        (Some(one), Some(other)) => Err(Reason::Ambiguous(one, other)),
     }
 }
 
 /// What a SAN text says about the move it means.
-enum SanPattern {
+enum San {
     /// The king castles to this file.
     Castling(File),
     /// A piece moves; what is `None` is not said.
@@ -238,70 +270,80 @@ enum SanPattern {
     },
 }
 
-impl SanPattern {
-    fn read(text: &str) -> Option<Self> {
+impl San {
+    fn read(text: &[u8]) -> Option<Self> {
         let text = without_remarks(text);
-        match text.replace(['0', 'o'], "O").as_str() {
-            "O-O" | "OO" => return Some(Self::Castling(File::G)),
-            "O-O-O" | "OOO" => return Some(Self::Castling(File::C)),
-            _ => {}
+        if let b'O' | b'o' | b'0' = text.first()? {
+            return Self::read_castling(text);
         }
-        let mut letters: Vec<char> =
-            text.chars().filter(|letter| !"x:-=()".contains(*letter)).collect();
-        let piece = match letters.first()? {
-            'K' | 'Q' | 'R' | 'B' | 'N' | 'P' => {
-                letters.remove(0).to_ascii_lowercase().try_into().ok()?
+        // Piece, origin, destination and promotion are six letters at most.
+        let mut letters = [0; 6];
+        let mut count = 0;
+        for &letter in text.iter().filter(|letter| !b"x:-=()".contains(letter)) {
+            *letters.get_mut(count)? = letter;
+            count += 1;
+        }
+        let mut letters = &letters[..count];
+        let mut piece = Piece::Pawn;
+        if let [letter @ (b'K' | b'Q' | b'R' | b'B' | b'N' | b'P'), rest @ ..] = letters {
+            piece = char::from(*letter).to_ascii_lowercase().try_into().ok()?;
+            letters = rest;
+        }
+        let mut promotion = None;
+        if let [rest @ .., letter] = letters {
+            promotion = promotion_piece(char::from(*letter));
+            if promotion.is_some() {
+                letters = rest;
             }
-            _ => Piece::Pawn,
-        };
-        let promotion = letters.last().copied().and_then(promotion_piece);
-        if promotion.is_some() {
-            letters.pop();
         }
-        let to_rank = letters.pop()?.try_into().ok()?;
-        let to_file: File = letters.pop()?.try_into().ok()?;
-        let (from_file, from_rank) = match letters[..] {
+        let [origin @ .., to_file, to_rank] = letters else {
+            return None;
+        };
+        let (to_file, to_rank) = (file(*to_file)?, rank(*to_rank)?);
+        let (from_file, from_rank) = match *origin {
             // A pawn that leaves its file has to say so: `d5` is never `exd5`.
             [] => ((piece == Piece::Pawn).then_some(to_file), None),
-            [one] => (one.try_into().ok(), one.try_into().ok()),
-            [file, rank] => (Some(file.try_into().ok()?), Some(rank.try_into().ok()?)),
+            [one] => match (file(one), rank(one)) {
+                (None, None) => return None,
+                origin => origin,
+            },
+            [one, two] => (Some(file(one)?), Some(rank(two)?)),
             _ => return None,
         };
-        if !letters.is_empty() && from_file.is_none() && from_rank.is_none() {
-            return None;
-        }
         let to = Square::new(to_file, to_rank);
         Some(Self::Moves { piece, from_file, from_rank, to, promotion })
     }
 
-    /// Whether a legal move can be the one that is meant.
-    fn fits(&self, board: &Board, mv: Move) -> bool {
-        match *self {
-            Self::Castling(file) => {
-                is_castling(board, mv) && king_destination(board, mv).file() == file
-            }
-            Self::Moves { piece, from_file, from_rank, to, promotion } => {
-                !is_castling(board, mv)
-                    && mv.to == to
-                    && board.piece_on(mv.from) == Some(piece)
-                    && from_file.is_none_or(|file| file == mv.from.file())
-                    && from_rank.is_none_or(|rank| rank == mv.from.rank())
-                    && promotion.is_none_or(|piece| mv.promotion == Some(piece))
-            }
+    /// `O-O` and `O-O-O`, with the letter or the digit, with or without the strokes.
+    fn read_castling(text: &[u8]) -> Option<Self> {
+        let mut letters = [0; 5];
+        let letters = letters.get_mut(..text.len())?;
+        for (letter, &read) in letters.iter_mut().zip(text) {
+            *letter = if matches!(read, b'0' | b'o') { b'O' } else { read };
+        }
+        match &*letters {
+            b"O-O" | b"OO" => Some(Self::Castling(File::G)),
+            b"O-O-O" | b"OOO" => Some(Self::Castling(File::C)),
+            _ => None,
         }
     }
 }
 
+fn file(letter: u8) -> Option<File> {
+    File::try_index(usize::from(letter.checked_sub(b'a')?))
+}
+
+fn rank(digit: u8) -> Option<Rank> {
+    Rank::try_index(usize::from(digit.checked_sub(b'1')?))
+}
+
 /// A SAN text without what only comments on the move: check marks, `!`, `?`, `e.p.`, blanks.
-fn without_remarks(text: &str) -> &str {
-    let mut text = text.trim();
+fn without_remarks(mut text: &[u8]) -> &[u8] {
     loop {
-        let shorter = text.trim_end_matches(['+', '#', '!', '?', ' ']);
-        let shorter =
-            shorter.strip_suffix("e.p.").or(shorter.strip_suffix("ep")).unwrap_or(shorter);
-        if shorter.len() == text.len() {
-            return text;
-        }
-        text = shorter;
+        text = match text {
+            [rest @ .., b'+' | b'#' | b'!' | b'?' | b' '] => rest,
+            [rest @ .., b'e', b'.', b'p', b'.'] | [rest @ .., b'e', b'p'] => rest,
+            _ => return text,
+        };
     }
 }

@@ -52,7 +52,7 @@ impl PlayedGame {
 
     /// Whether the game is kept back from training, to measure on: one in fifty.
     pub fn held_out(&self) -> bool {
-        spread(self.hash()) % 50 == 0
+        spread(self.hash()).is_multiple_of(50)
     }
 
     /// Which of `shards` parts of all games this one belongs to.
