@@ -40,8 +40,8 @@ pub struct Arguments {
     /// Which games to take
     #[arg(long, value_enum, default_value_t = Split::Train)]
     split: Split,
-    /// Only the I-th of N parts of the games, from 1
-    #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = part)]
+    /// Only the games of one of N parts, I from 0
+    #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = part)]
     shard: (u64, u64),
     /// Memory to work in; more makes fewer buckets, or a stream better shuffled
     #[arg(long, value_name = "MiB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..1 << 30))]
@@ -112,7 +112,8 @@ fn rate(text: &str) -> Result<f64, String> {
 fn part(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once('/').and_then(|(part, of)| {
         let (part, of): (u64, u64) = (part.parse().ok()?, of.parse().ok()?);
-        (1..=of).contains(&part).then(|| (part - 1, of))
+        (part < of).then_some((part, of))
     });
-    numbers.ok_or_else(|| "expected I/N with I from 1 to N, such as 3/8".to_owned())
+    let expected = "expected I/N with I from 0 to N - 1, such as 0/4 for the first of four parts";
+    numbers.ok_or_else(|| expected.to_owned())
 }

@@ -72,8 +72,8 @@ pub struct Job {
     pub rate: f64,
     /// See [`Options::split`].
     pub split: Split,
-    /// Which part of the games, counted from 1, and of how many.
-    pub part: (u64, u64),
+    /// Which part of the games, from 0, and of how many: `"0/1"`.
+    pub shard: String,
     /// See [`Options::positions`].
     pub limit: Option<u64>,
     /// Games in the game file.
@@ -99,7 +99,7 @@ impl Job {
             seed: options.seed,
             rate: 1.0,
             split: options.split,
-            part: (options.part.0 + 1, options.part.1),
+            shard: format!("{}/{}", options.part.0, options.part.1),
             limit: options.positions,
             source_games: games.len(),
             source_plies: games.plies(),
@@ -107,20 +107,20 @@ impl Job {
         job.rate = options.rate.unwrap_or_else(|| {
             // A tenth more than needed, and some for small files, whose games differ more.
             let wanted = job.limit.map_or(f64::INFINITY, |limit| 1.1 * limit as f64 + 20_000.0);
-            (wanted / job.expected_positions() as f64).min(1.0)
+            (wanted / expected_positions(games, options, 1.0) as f64).min(1.0)
         });
         job
     }
+}
 
-    /// About how many positions will be taken.
-    pub fn expected_positions(&self) -> u64 {
-        let split = match self.split {
-            Split::Train => 0.98,
-            Split::HeldOut => 0.02,
-            Split::All => 1.0,
-        };
-        (self.source_plies as f64 * split * self.rate / self.part.1 as f64) as u64
-    }
+/// About how many positions will be taken at this rate.
+pub(super) fn expected_positions(games: &GameFile, options: &Options, rate: f64) -> u64 {
+    let split = match options.split {
+        Split::Train => 0.98,
+        Split::HeldOut => 0.02,
+        Split::All => 1.0,
+    };
+    (games.plies() as f64 * split * rate / options.part.1 as f64) as u64
 }
 
 /// What `manifest.json` says of a finished folder.

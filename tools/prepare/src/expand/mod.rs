@@ -21,7 +21,7 @@ pub use stream::to_stream;
 
 use crate::gamefile::GameFile;
 use indicatif::ProgressBar;
-use job::file_error;
+use job::{expected_positions, file_error};
 use state::State;
 use std::fs;
 use std::path::Path;
@@ -50,8 +50,9 @@ pub fn to_shards(
         state::remove(folder)?;
         return Ok(manifest);
     }
-    let mut state = State::open(folder, &job, options.memory)?;
-    bar.set_length(job.expected_positions());
+    let expected = expected_positions(games, options, job.rate);
+    let mut state = State::open(folder, &job, expected, options.memory)?;
+    bar.set_length(expected);
     buckets::fill(games, options, folder, &mut state, bar)?;
     if state.output_positions() == 0 {
         state::remove(folder)?;

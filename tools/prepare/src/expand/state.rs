@@ -34,8 +34,14 @@ pub struct Bucket {
 }
 
 impl State {
-    /// The state of an unfinished job in `folder`, or that of a new one.
-    pub fn open(folder: &Path, job: &Job, memory: u64) -> Result<Self, ExpandError> {
+    /// The state of an unfinished job in `folder`, or that of a new one with about so many
+    /// positions.
+    pub fn open(
+        folder: &Path,
+        job: &Job,
+        positions: u64,
+        memory: u64,
+    ) -> Result<Self, ExpandError> {
         let taken = || ExpandError::Taken { folder: folder.to_owned() };
         if let Some(state) = read_json::<Self>(&path(folder))? {
             return if state.job == *job { Ok(state) } else { Err(taken()) };
@@ -43,7 +49,8 @@ impl State {
         if shard(folder, 0).exists() {
             return Err(taken());
         }
-        let buckets = vec![Bucket::default(); bucket_count(job, memory)?];
+        let buckets =
+            vec![Bucket::default(); bucket_count(&Layout::new(encoding(job)), positions, memory)?];
         remove(folder)?;
         let partial = partial(folder);
         fs::create_dir(&partial).map_err(file_error("create", &partial))?;
@@ -65,16 +72,19 @@ impl State {
 
     /// How records lie in the buckets.
     pub fn layout(&self) -> Layout {
-        Layout::new(Encoding::from_name(&self.job.encoding).expect("the job was made from one"))
+        Layout::new(encoding(&self.job))
     }
 }
 
+fn encoding(job: &Job) -> Encoding {
+    Encoding::from_name(&job.encoding).expect("the job was made from an encoding")
+}
+
 /// So many that three of them fit into memory with their indices.
-fn bucket_count(job: &Job, memory: u64) -> Result<usize, ExpandError> {
-    let encoding = Encoding::from_name(&job.encoding).expect("the job was made from one");
-    // A position has 30 to 35 legal moves in most games.
-    let record = 8 + Layout::new(encoding).record_len() as u64 + 2 * 40;
-    let bytes = job.expected_positions() * record;
+fn bucket_count(layout: &Layout, positions: u64, memory: u64) -> Result<usize, ExpandError> {
+    // The average position has 30 to 35 legal moves.
+    let record = 8 + layout.record_len() as u64 + 2 * 40;
+    let bytes = positions.saturating_mul(record);
     let buckets = bytes.div_ceil((memory / 4).max(1)).max(1);
     if buckets > MOST_BUCKETS {
         let needed = 4 * bytes.div_ceil(MOST_BUCKETS);

@@ -1,6 +1,6 @@
 //! Positions to a pipe, with nothing on disk.
 
-use super::job::{ExpandError, Job, Options};
+use super::job::{ExpandError, Job, Options, expected_positions};
 use super::sampler::{Expander, Sampler};
 use crate::game::spread;
 use crate::gamefile::GameFile;
@@ -33,7 +33,8 @@ pub fn to_stream(
     let job = Job::new(games, options);
     let layout = Layout::new(options.encoding);
     if epochs > 0 {
-        let positions = job.limit.unwrap_or(u64::MAX).min(job.expected_positions());
+        let positions =
+            job.limit.unwrap_or(u64::MAX).min(expected_positions(games, options, job.rate));
         bar.set_length(epochs * positions);
     }
     let mut pipe = Pipe { out, bar, frame: Frame::new(layout.clone()), written: 0 };
