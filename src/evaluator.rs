@@ -116,7 +116,7 @@ impl Evaluator {
                     .iter()
                     .map(|&(mv, index)| (mv, prior(index).unwrap_or(0.0)))
                     .collect(),
-                value: self.outputs.values[i].into(),
+                value: self.encoding.value_for_mover(game, self.outputs.values[i]).into(),
             });
         }
         Ok(evaluations)
@@ -182,6 +182,21 @@ mod tests {
     fn a_finished_game_has_a_value_and_no_priors() {
         let evaluation = evaluate(Fixed::default(), "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
         assert!(evaluation.priors.is_empty() && evaluation.best().is_none());
+    }
+
+    #[test]
+    fn a_value_that_speaks_for_white_is_turned_to_the_mover() {
+        for (encoding, side, value) in [
+            (Encoding::Canonical19, "b", 0.25),
+            (Encoding::Canonical12, "b", 0.25),
+            (Encoding::Absolute14, "b", -0.25),
+            (Encoding::Absolute14, "w", 0.25),
+        ] {
+            let (game, _) = Game::from_fen(&format!("k7/8/8/8/8/8/8/K7 {side} - - 0 1")).unwrap();
+            let fixed = Fixed { value: 0.25, ..Fixed::default() };
+            let evaluation = Evaluator::new(encoding, Box::new(fixed)).evaluate(&game).unwrap();
+            assert_eq!(evaluation.value, value, "{encoding:?} {side}");
+        }
     }
 
     #[test]

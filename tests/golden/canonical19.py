@@ -1,10 +1,11 @@
 """The canonical19 encoding by python-chess and numpy, and with it canonical19.tsv.
 
-`planes` and `legal_indices` are for import by other golden scripts; run as a script, it writes the
-cases that the Rust encoding is compared with.
+`planes`, `index` and `legal_indices` are for import by other golden scripts; run as a script, it
+writes the cases that the Rust encoding is compared with.
 """
 
 import random
+import sys
 from pathlib import Path
 
 import chess
@@ -36,11 +37,16 @@ def planes(board: chess.Board) -> np.ndarray:
     return result.reshape(19, 8, 8)
 
 
+def index(board: chess.Board, move: chess.Move) -> int:
+    """The policy index of a move's two squares, whatever it promotes to."""
+    return canonical(board, move.from_square) * 64 + canonical(board, move.to_square)
+
+
 def legal_indices(board: chess.Board) -> list[tuple[str, int]]:
     """Each legal move that has an index, in UCI notation, with it; sorted by index."""
     return sorted(
         (
-            (move.uci(), canonical(board, move.from_square) * 64 + canonical(board, move.to_square))
+            (move.uci(), index(board, move))
             for move in board.legal_moves
             if move.promotion in (None, chess.QUEEN)
         ),
@@ -98,24 +104,33 @@ def cases() -> list[tuple[str, str]]:
     return result
 
 
-def line(fen: str, moves: str) -> str:
+def line(encoding, fen: str, moves: str) -> str:
     board = chess.Board(fen)
     assert board.is_valid(), fen
     for move in moves.split():
         board.push_uci(move)
-    flat = planes(board).reshape(19, 64)
-    squares = [f"{sum(1 << int(s) for s in np.flatnonzero(flat[plane])):x}" for plane in SQUARE_PLANES]
-    for plane in CONSTANT_PLANES:
+    flat = encoding.planes(board)
+    flat = flat.reshape(len(flat), 64)
+    squares = [
+        f"{sum(1 << int(s) for s in np.flatnonzero(flat[plane])):x}"
+        for plane in encoding.SQUARE_PLANES
+    ]
+    for plane in encoding.CONSTANT_PLANES:
         assert (flat[plane] == flat[plane, 0]).all()
-    constants = [f"{float(flat[plane, 0])!r}" for plane in CONSTANT_PLANES]
-    indices = [f"{uci}={index}" for uci, index in legal_indices(board)]
+    constants = [f"{float(flat[plane, 0])!r}" for plane in encoding.CONSTANT_PLANES]
+    indices = [f"{uci}={index}" for uci, index in encoding.legal_indices(board)]
     return "\t".join([fen, moves, " ".join(squares), " ".join(constants), " ".join(indices)])
 
 
-if __name__ == "__main__":
+def write(encoding) -> None:
+    """Writes the cases of a module such as this one into the .tsv file beside it."""
     header = (
-        "# FEN, moves, set squares of planes 0-11 and 16 (hexadecimal, bit 0 is a1), values of the"
-        " constant planes 12-15, 17 and 18, policy index of each move that has one\n"
+        "# FEN, moves, set squares of the planes that hold squares (hexadecimal, bit 0 is a1),"
+        " values of the constant planes, policy index of each move that has one\n"
     )
-    text = header + "".join(line(fen, moves) + "\n" for fen, moves in cases())
-    Path(__file__).with_suffix(".tsv").write_text(text)
+    text = header + "".join(line(encoding, fen, moves) + "\n" for fen, moves in cases())
+    Path(encoding.__file__).with_suffix(".tsv").write_text(text)
+
+
+if __name__ == "__main__":
+    write(sys.modules[__name__])

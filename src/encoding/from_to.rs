@@ -1,0 +1,34 @@
+//! The move numbering of both canonical schemes: 4096 from-to indices in the mover's frame.
+//!
+//! A move's index is `from * 64 + to`, castling as the king's two squares. A promotion to a queen
+//! has the index of its two squares; an under-promotion has none.
+
+use super::legal_move;
+use crate::chess::notation::king_destination;
+use crate::chess::{Board, Move, Piece, Rank, Square};
+
+/// How many policy indices.
+pub const POLICY_SIZE: usize = 64 * 64;
+
+/// The policy index of a legal move, below [`POLICY_SIZE`]; `None` for an under-promotion.
+pub fn index(board: &Board, mv: Move) -> Option<u16> {
+    matches!(mv.promotion, None | Some(Piece::Queen)).then(|| squares_index(board, mv))
+}
+
+/// The policy index of a legal move's two squares, whatever it promotes to.
+pub fn squares_index(board: &Board, mv: Move) -> u16 {
+    let mover = board.side_to_move();
+    let from = mv.from.relative_to(mover) as u16;
+    let to = king_destination(board, mv).relative_to(mover) as u16;
+    from * 64 + to
+}
+
+/// The legal move with this policy index, a queen where a pawn promotes; `None` when there is none.
+pub fn decode(board: &Board, index: u16) -> Option<Move> {
+    let mover = board.side_to_move();
+    let square = |square: u16| Some(Square::try_index(square.into())?.relative_to(mover));
+    let (from, destination) = (square(index / 64)?, square(index % 64)?);
+    let promotes = board.piece_on(from) == Some(Piece::Pawn)
+        && destination.rank() == Rank::Eighth.relative_to(mover);
+    legal_move(board, from, destination, promotes.then_some(Piece::Queen))
+}

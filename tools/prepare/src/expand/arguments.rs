@@ -1,0 +1,119 @@
+//! `fianchetto-prepare expand` as it is typed.
+
+use super::job::{ExpandError, Manifest, Options, Split};
+use super::{to_shards, to_stream};
+use crate::gamefile::GameFile;
+use fianchetto::encoding::Encoding;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+/// Games to shuffled training positions, in shards or through a pipe.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// The game file, made by `pack`
+    games: PathBuf,
+    /// How positions are shown and moves numbered: canonical19, absolute14 or canonical12
+    #[arg(long, value_parser = encoding)]
+    encoding: Encoding,
+    /// The folder for shards and manifest.json; the same command goes on where it was interrupted
+    #[arg(long, value_name = "DIR", required_unless_present = "stream")]
+    out: Option<PathBuf>,
+    /// Write the shards to standard output, one after the other, and none to disk
+    #[arg(long, conflicts_with = "out")]
+    stream: bool,
+    /// How often to stream the positions, each time in another order; 0: without end
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "stream")]
+    epochs: u64,
+    /// The share of positions to take, above 0 and at most 1 [default: 1, or what --positions needs]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    rate: Option<f64>,
+    /// At most so many positions, those that come first in the shuffled order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    positions: Option<u64>,
+    /// Chooses the positions and their order
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Which games to take
+    #[arg(long, value_enum, default_value_t = Split::Train)]
+    split: Split,
+    /// Only the games of one of N parts, I from 0
+    #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = part)]
+    shard: (u64, u64),
+    /// Memory to work in; more makes fewer buckets, or a stream better shuffled
+    #[arg(long, value_name = "MiB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..1 << 30))]
+    memory: u64,
+    /// Threads that expand [default: one per processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Arguments {
+    /// Does what is asked; progress and summary go to standard error.
+    ///
+    /// # Errors
+    /// See [`to_shards`] and [`to_stream`].
+    pub fn run(self) -> Result<(), ExpandError> {
+        let games = GameFile::open(&self.games)?;
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
+        let options = Options {
+            encoding: self.encoding,
+            rate: self.rate,
+            seed: self.seed,
+            split: self.split,
+            part: self.shard,
+            positions: self.positions,
+            memory: self.memory << 20,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            checkpoint: Duration::from_secs(10),
+        };
+        let bar = ProgressBar::no_length().with_style(style());
+        match self.out {
+            Some(folder) => {
+                let manifest = to_shards(&games, &options, &folder, &bar)?;
+                bar.finish_and_clear();
+                let Manifest { games, positions, shards, .. } = manifest;
+                eprintln!(
+                    "{positions} positions of {games} games in {shards} shards: {}",
+                    folder.display()
+                );
+                if let Some(limit) = self.positions.filter(|&limit| positions < limit) {
+                    eprintln!("asked for were {limit}; a higher --rate may give more");
+                }
+            }
+            None => {
+                let positions = to_stream(&games, &options, self.epochs, &mut io::stdout(), &bar)?;
+                bar.finish_and_clear();
+                eprintln!("{positions} positions streamed");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn style() -> ProgressStyle {
+    let template = "{wide_bar} {human_pos}/{human_len} positions, {per_sec}, {eta} left";
+    ProgressStyle::with_template(template).expect("the template is well formed")
+}
+
+fn encoding(text: &str) -> Result<Encoding, String> {
+    Encoding::from_name(text).ok_or_else(|| format!("expected {}", Encoding::names()))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|&rate: &f64| rate > 0.0 && rate <= 1.0);
+    rate.ok_or_else(|| "expected a number above 0 and at most 1, such as 0.05".to_owned())
+}
+
+/// `I/N` as a part counted from 0, and N.
+fn part(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once('/').and_then(|(part, of)| {
+        let (part, of): (u64, u64) = (part.parse().ok()?, of.parse().ok()?);
+        (part < of).then_some((part, of))
+    });
+    let expected = "expected I/N with I from 0 to N - 1, such as 0/4 for the first of four parts";
+    numbers.ok_or_else(|| expected.to_owned())
+}

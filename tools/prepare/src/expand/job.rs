@@ -1,0 +1,271 @@
+//! What is to be expanded, and how that is said in files and messages.
+
+use crate::gamefile::{GameFile, GameFileError};
+use crate::shards::{self, Layout};
+use fianchetto::chess::IllegalMove;
+use fianchetto::encoding::Encoding;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Which games to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Split {
+    /// Those to learn from.
+    Train,
+    /// Those kept back to measure on.
+    HeldOut,
+    /// Both.
+    All,
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How positions are shown and moves numbered.
+    pub encoding: Encoding,
+    /// The share of positions to take, above 0 and at most 1; `None` for as many as `positions`
+    /// needs.
+    pub rate: Option<f64>,
+    /// Chooses the positions and their order.
+    pub seed: u64,
+    /// Which games to take.
+    pub split: Split,
+    /// Which part of the games, counted from 0, and of how many.
+    pub part: (u64, u64),
+    /// At most so many positions; the first ones of the shuffled order.
+    pub positions: Option<u64>,
+    /// Bytes of memory to work in.
+    pub memory: u64,
+    /// How many threads expand.
+    pub threads: usize,
+    /// How much work an interruption may cost.
+    pub checkpoint: Duration,
+}
+
+/// All that the output depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Of the shards' layout and of this file.
+    pub format_version: u32,
+    /// The encoding's name.
+    pub encoding: String,
+    /// The name of its move numbering.
+    pub policy: String,
+    /// How many policy indices there are.
+    pub policy_size: usize,
+    /// How many planes.
+    pub planes: usize,
+    /// The planes of the field `constants`.
+    pub constant_planes: Vec<usize>,
+    /// The planes of the field `squares`.
+    pub square_planes: Vec<usize>,
+    /// Records of a full shard.
+    pub positions_per_shard: usize,
+    /// See [`Options::seed`].
+    pub seed: u64,
+    /// The share of positions taken.
+    pub rate: f64,
+    /// See [`Options::split`].
+    pub split: Split,
+    /// Which part of the games, from 0, and of how many: `"0/1"`.
+    pub shard: String,
+    /// See [`Options::positions`].
+    pub limit: Option<u64>,
+    /// Games in the game file.
+    pub source_games: u64,
+    /// Plies in the game file.
+    pub source_plies: u64,
+}
+
+impl Job {
+    /// The job that `options` mean for these games.
+    pub fn new(games: &GameFile, options: &Options) -> Self {
+        let encoding = options.encoding;
+        let layout = Layout::new(encoding);
+        let mut job = Self {
+            format_version: 1,
+            encoding: encoding.name().to_owned(),
+            policy: encoding.policy_name().to_owned(),
+            policy_size: encoding.policy_size(),
+            planes: encoding.planes(),
+            constant_planes: layout.constant_planes,
+            square_planes: layout.square_planes,
+            positions_per_shard: shards::POSITIONS,
+            seed: options.seed,
+            rate: 1.0,
+            split: options.split,
+            shard: format!("{}/{}", options.part.0, options.part.1),
+            limit: options.positions,
+            source_games: games.len(),
+            source_plies: games.plies(),
+        };
+        job.rate = options.rate.unwrap_or_else(|| {
+            // A tenth more than needed, and some for small files, whose games differ more.
+            let wanted = job.limit.map_or(f64::INFINITY, |limit| 1.1 * limit as f64 + 20_000.0);
+            (wanted / expected_positions(games, options, 1.0) as f64).min(1.0)
+        });
+        job
+    }
+}
+
+/// About how many positions will be taken at this rate.
+pub(super) fn expected_positions(games: &GameFile, options: &Options, rate: f64) -> u64 {
+    let split = match options.split {
+        Split::Train => 0.98,
+        Split::HeldOut => 0.02,
+        Split::All => 1.0,
+    };
+    (games.plies() as f64 * split * rate / options.part.1 as f64) as u64
+}
+
+/// What `manifest.json` says of a finished folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// How the shards were made.
+    #[serde(flatten)]
+    pub job: Job,
+    /// Games that were taken.
+    pub games: u64,
+    /// Records in all shards.
+    pub positions: u64,
+    /// How many shards, `shard-00000.npy` and so on.
+    pub shards: usize,
+}
+
+impl Manifest {
+    const NAME: &str = "manifest.json";
+
+    /// Reads the manifest of a folder, `None` when it has none.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no manifest.
+    pub fn read(folder: &Path) -> Result<Option<Self>, ExpandError> {
+        read_json(&folder.join(Self::NAME))
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> Result<(), ExpandError> {
+        write_json(&folder.join(Self::NAME), self)
+    }
+}
+
+/// Reads a JSON file, `None` when there is none.
+pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, ExpandError> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(file_error("read", path))?,
+    };
+    let value = serde_json::from_slice(&text);
+    value.map(Some).map_err(|error| file_error("read", path)(error.into()))
+}
+
+/// Writes a JSON file so that it is there whole or not at all.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ExpandError> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|e| file_error("write", path)(e.into()))?;
+    write_whole(path, |file| writeln!(file, "{text}"))
+}
+
+/// Writes a file under another name, makes sure it is on the disk and gives it its name.
+pub(super) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), ExpandError> {
+    let unfinished = path.with_extension("unfinished");
+    let written = File::create(&unfinished).and_then(|mut file| {
+        write(&mut file)?;
+        file.sync_data()?;
+        fs::rename(&unfinished, path)
+    });
+    written.map_err(file_error("write", path))
+}
+
+/// Why games could not be expanded.
+#[derive(Debug)]
+pub enum ExpandError {
+    /// A file or folder could not be used.
+    File {
+        /// What was to be done: `"read"`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The game file could not be read.
+    Games(GameFileError),
+    /// A game in the game file has an illegal move.
+    Illegal(IllegalMove),
+    /// The folder holds the output of other options.
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// So many positions cannot be shuffled in so little memory.
+    Memory {
+        /// Bytes allowed.
+        allowed: u64,
+        /// Bytes needed.
+        needed: u64,
+    },
+    /// No position is taken.
+    Nothing,
+    /// The stream's reader could not be written to.
+    Stream(io::Error),
+}
+
+impl fmt::Display for ExpandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { action, path, error } => {
+                write!(f, "cannot {action} {}: {error}", path.display())
+            }
+            Self::Games(error) => error.fmt(f),
+            Self::Illegal(error) => {
+                write!(f, "the game file is damaged: {error}; pack the games anew")
+            }
+            Self::Taken { folder } => write!(
+                f,
+                "{} holds shards made from other games or with other options; give an empty folder, or the same options to go on",
+                folder.display()
+            ),
+            Self::Memory { allowed, needed } => write!(
+                f,
+                "shuffling so many positions takes {} MiB of memory, allowed are {}; raise --memory, lower --rate or split the work with --shard",
+                needed.div_ceil(1 << 20),
+                allowed >> 20
+            ),
+            Self::Nothing => write!(
+                f,
+                "no position was taken from the game file; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
+            ),
+            Self::Stream(error) => write!(f, "cannot write to standard output: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ExpandError {}
+
+impl From<GameFileError> for ExpandError {
+    fn from(error: GameFileError) -> Self {
+        Self::Games(error)
+    }
+}
+
+impl From<IllegalMove> for ExpandError {
+    fn from(error: IllegalMove) -> Self {
+        Self::Illegal(error)
+    }
+}
+
+/// For `map_err`: what was to be done with which file.
+pub(super) fn file_error(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> ExpandError {
+    move |error| ExpandError::File { action, path: path.to_owned(), error }
+}
