@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use fianchetto_prepare::failure::Failure;
-use fianchetto_prepare::{inspect, join, pack};
+use fianchetto_prepare::{expand, inspect, join, pack};
 use std::io::stdout;
 use std::process::{ExitCode, exit};
 
@@ -19,18 +19,23 @@ enum Verb {
     Pack(pack::Options),
     Join(join::Options),
     Inspect(inspect::Options),
+    Expand(expand::Arguments),
 }
 
 impl Verb {
-    fn run(&self) -> Result<(), Failure> {
-        let told = &mut stdout().lock();
+    fn run(self) -> Result<(), Failure> {
+        let told = &mut stdout();
         match self {
             Self::Pack(options) => {
                 explain_interruption()?;
-                pack::pack(options, told)
+                pack::pack(&options, told)
             }
-            Self::Join(options) => join::join(options, told),
-            Self::Inspect(options) => inspect::inspect(options, told),
+            Self::Join(options) => join::join(&options, told),
+            Self::Inspect(options) => inspect::inspect(&options, told),
+            Self::Expand(arguments) => {
+                explain_interruption()?;
+                arguments.run().map_err(|error| Failure(error.to_string()))
+            }
         }
     }
 }

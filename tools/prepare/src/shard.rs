@@ -13,6 +13,14 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// All games, as one part.
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    /// How many parts there are.
+    pub fn count(self) -> u64 {
+        self.count
+    }
+
     /// Whether a game belongs to this part.
     pub fn takes(self, game: &PlayedGame) -> bool {
         game.shard(self.count) == self.index

@@ -1,15 +1,18 @@
 //! Games to shards and streams: nothing lost, nothing twice, the same bytes whatever the machine does.
 
 mod common;
+mod random_games;
 
-use common::{folder, random_games};
+use common::folder;
 use fianchetto::chess::{Game, Move};
 use fianchetto::encoding::Encoding;
 use fianchetto_prepare::expand::{ExpandError, Options, Split, to_shards, to_stream};
 use fianchetto_prepare::game::PlayedGame;
 use fianchetto_prepare::gamefile::{Block, GameFile, Writer};
+use fianchetto_prepare::shard::Shard;
 use fianchetto_prepare::shards::Layout;
 use indicatif::ProgressBar;
+use random_games::random_games;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
@@ -24,7 +27,7 @@ fn options() -> Options {
         rate: Some(1.0),
         seed: 7,
         split: Split::All,
-        part: (0, 1),
+        shard: Shard::WHOLE,
         positions: None,
         memory: 64 * MIB,
         threads: 2,
@@ -271,8 +274,9 @@ fn rates_splits_parts_and_limits_take_what_they_say() {
     assert_eq!(places(&held), all_places(&held_out));
     assert_eq!(places(&[train, held].concat()), all_places(&games));
 
-    let parts: Vec<Vec<Record>> =
-        (0..3).map(|part| run(Options { part: (part, 3), ..options() })).collect();
+    let parts: Vec<Vec<Record>> = (0..3)
+        .map(|part| run(Options { shard: format!("{part}/3").parse().unwrap(), ..options() }))
+        .collect();
     assert!(parts.iter().all(|part| part.len() > all.len() / 5));
     assert_eq!(places(&parts.concat()), all_places(&games));
 }
@@ -339,7 +343,7 @@ fn what_cannot_be_done_is_said() {
     let folder = folder("expand_refused");
     let file = GameFile::open(&game_file(&folder, &random_games(40, 2))).unwrap();
     let little = Options { memory: 100, ..options() };
-    let none = Options { part: (0, 1 << 40), ..options() };
+    let none = Options { shard: "0/1099511627776".parse().unwrap(), ..options() };
     for (options, message) in [(little, "raise --memory"), (none, "no position was taken")] {
         let out = folder.join("out");
         let error = to_shards(&file, &options, &out, &ProgressBar::hidden()).unwrap_err();

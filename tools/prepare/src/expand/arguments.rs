@@ -3,6 +3,7 @@
 use super::job::{ExpandError, Manifest, Options, Split};
 use super::{to_shards, to_stream};
 use crate::gamefile::GameFile;
+use crate::shard::Shard;
 use fianchetto::encoding::Encoding;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
@@ -41,8 +42,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Split::Train)]
     split: Split,
     /// Only the games of one of N parts, I from 0
-    #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = part)]
-    shard: (u64, u64),
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE)]
+    shard: Shard,
     /// Memory to work in; more makes fewer buckets, or a stream better shuffled
     #[arg(long, value_name = "MiB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..1 << 30))]
     memory: u64,
@@ -64,7 +65,7 @@ impl Arguments {
             rate: self.rate,
             seed: self.seed,
             split: self.split,
-            part: self.shard,
+            shard: self.shard,
             positions: self.positions,
             memory: self.memory << 20,
             threads: threads.map_or(1, NonZeroUsize::get),
@@ -106,14 +107,4 @@ fn encoding(text: &str) -> Result<Encoding, String> {
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|&rate: &f64| rate > 0.0 && rate <= 1.0);
     rate.ok_or_else(|| "expected a number above 0 and at most 1, such as 0.05".to_owned())
-}
-
-/// `I/N` as a part counted from 0, and N.
-fn part(text: &str) -> Result<(u64, u64), String> {
-    let numbers = text.split_once('/').and_then(|(part, of)| {
-        let (part, of): (u64, u64) = (part.parse().ok()?, of.parse().ok()?);
-        (part < of).then_some((part, of))
-    });
-    let expected = "expected I/N with I from 0 to N - 1, such as 0/4 for the first of four parts";
-    numbers.ok_or_else(|| expected.to_owned())
 }

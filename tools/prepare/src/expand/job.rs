@@ -1,6 +1,7 @@
 //! What is to be expanded, and how that is said in files and messages.
 
 use crate::gamefile::{GameFile, GameFileError};
+use crate::shard::Shard;
 use crate::shards::{self, Layout};
 use fianchetto::chess::IllegalMove;
 use fianchetto::encoding::Encoding;
@@ -36,7 +37,7 @@ pub struct Options {
     /// Which games to take.
     pub split: Split,
     /// Which part of the games, counted from 0, and of how many.
-    pub part: (u64, u64),
+    pub shard: Shard,
     /// At most so many positions; the first ones of the shuffled order.
     pub positions: Option<u64>,
     /// Bytes of memory to work in.
@@ -99,7 +100,7 @@ impl Job {
             seed: options.seed,
             rate: 1.0,
             split: options.split,
-            shard: format!("{}/{}", options.part.0, options.part.1),
+            shard: options.shard.to_string(),
             limit: options.positions,
             source_games: games.len(),
             source_plies: games.plies(),
@@ -120,7 +121,7 @@ pub(super) fn expected_positions(games: &GameFile, options: &Options, rate: f64)
         Split::HeldOut => 0.02,
         Split::All => 1.0,
     };
-    (games.plies() as f64 * split * rate / options.part.1 as f64) as u64
+    (games.plies() as f64 * split * rate / options.shard.count() as f64) as u64
 }
 
 /// What `manifest.json` says of a finished folder.

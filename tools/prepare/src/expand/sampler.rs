@@ -2,6 +2,7 @@
 
 use super::job::{ExpandError, Options, Split};
 use crate::game::{PlayedGame, spread};
+use crate::shard::Shard;
 use crate::shards::{About, Layout, Packer};
 use fianchetto::chess::Game;
 
@@ -12,7 +13,7 @@ pub struct Sampler {
     /// Positions whose draw is lower are taken.
     threshold: u128,
     split: Split,
-    part: (u64, u64),
+    shard: Shard,
 }
 
 impl Sampler {
@@ -22,7 +23,7 @@ impl Sampler {
             base: spread(spread(options.seed).wrapping_add(epoch)),
             threshold: (rate * 2_f64.powi(64)) as u128,
             split: options.split,
-            part: options.part,
+            shard: options.shard,
         }
     }
 
@@ -32,7 +33,7 @@ impl Sampler {
             Split::HeldOut => game.held_out(),
             Split::All => true,
         };
-        in_split && game.shard(self.part.1) == self.part.0
+        in_split && self.shard.takes(game)
     }
 
     /// Where the position comes in the shuffled order; `None` when it is not taken.
