@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Where `output` is while it is written: `OUTPUT.part`.
@@ -42,21 +42,26 @@ pub fn finish(part_file: &File, output: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::file("finish", output, &error))
 }
 
-/// Writes `value` as JSON; the file is replaced as a whole.
+/// Writes a file under another name, makes sure it is on the disk and gives it its name: it is there whole
+/// or not at all.
 ///
 /// # Errors
 /// When the system does not let it.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let new = beside(path, ".new");
-    let write = || {
-        let mut json = serde_json::to_vec_pretty(value)?;
-        json.push(b'\n');
-        let mut file = File::create(&new)?;
-        file.write_all(&json)?;
-        file.sync_data()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error| Failure::file("write", path, &error))
+    let mut file = File::create(&new)?;
+    write(&mut file)?;
+    file.sync_data()?;
+    fs::rename(&new, path)
+}
+
+/// Writes `value` as JSON, as [`write_whole`] does.
+///
+/// # Errors
+/// When the system does not let it.
+pub fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(value)?;
+    write_whole(path, |file| writeln!(file, "{json}"))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -4,12 +4,12 @@ use super::job::{ExpandError, Manifest, Options, Split};
 use super::{to_shards, to_stream};
 use crate::gamefile::GameFile;
 use crate::shard::Shard;
+use crate::threads;
 use fianchetto::encoding::Encoding;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 /// Games to shuffled training positions, in shards or through a pipe.
@@ -59,7 +59,6 @@ impl Arguments {
     /// See [`to_shards`] and [`to_stream`].
     pub fn run(self) -> Result<(), ExpandError> {
         let games = GameFile::open(&self.games)?;
-        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
         let options = Options {
             encoding: self.encoding,
             rate: self.rate,
@@ -68,7 +67,7 @@ impl Arguments {
             shard: self.shard,
             positions: self.positions,
             memory: self.memory << 20,
-            threads: threads.map_or(1, NonZeroUsize::get),
+            threads: threads::count(self.threads).get(),
             checkpoint: Duration::from_secs(10),
         };
         let bar = ProgressBar::no_length().with_style(style());

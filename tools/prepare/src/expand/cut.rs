@@ -1,7 +1,8 @@
 //! The second pass: each bucket is sorted by place and cut into shards.
 
-use super::job::{ExpandError, file_error, write_whole};
+use super::job::{ExpandError, file_error};
 use super::state::{self, State};
+use crate::partial::write_whole;
 use crate::shards::{self, Frame, Layout};
 use indicatif::ProgressBar;
 use std::fs;
@@ -50,7 +51,8 @@ pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, Exp
         let mut frame = Frame::new(state.layout());
         let mut write = |frame: &mut Frame| -> Result<(), ExpandError> {
             bar.inc(frame.len() as u64);
-            write_whole(&state::shard(folder, done), |file| frame.write(file))?;
+            let path = state::shard(folder, done);
+            write_whole(&path, |file| frame.write(file)).map_err(file_error("write", &path))?;
             done += 1;
             Ok(())
         };

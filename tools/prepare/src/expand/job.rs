@@ -1,14 +1,15 @@
 //! What is to be expanded, and how that is said in files and messages.
 
 use crate::gamefile::{GameFile, GameFileError};
+use crate::partial;
 use crate::shard::Shard;
 use crate::shards::{self, Layout};
 use fianchetto::chess::IllegalMove;
 use fianchetto::encoding::Encoding;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -150,7 +151,8 @@ impl Manifest {
     }
 
     pub(super) fn write(&self, folder: &Path) -> Result<(), ExpandError> {
-        write_json(&folder.join(Self::NAME), self)
+        let path = folder.join(Self::NAME);
+        partial::write_json(&path, self).map_err(file_error("write", &path))
     }
 }
 
@@ -162,27 +164,6 @@ pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Optio
     };
     let value = serde_json::from_slice(&text);
     value.map(Some).map_err(|error| file_error("read", path)(error.into()))
-}
-
-/// Writes a JSON file so that it is there whole or not at all.
-pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ExpandError> {
-    let text =
-        serde_json::to_string_pretty(value).map_err(|e| file_error("write", path)(e.into()))?;
-    write_whole(path, |file| writeln!(file, "{text}"))
-}
-
-/// Writes a file under another name, makes sure it is on the disk and gives it its name.
-pub(super) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> Result<(), ExpandError> {
-    let unfinished = path.with_extension("unfinished");
-    let written = File::create(&unfinished).and_then(|mut file| {
-        write(&mut file)?;
-        file.sync_data()?;
-        fs::rename(&unfinished, path)
-    });
-    written.map_err(file_error("write", path))
 }
 
 /// Why games could not be expanded.

@@ -1,6 +1,7 @@
 //! How far an expansion has come, on disk.
 
-use super::job::{ExpandError, Job, file_error, read_json, write_json};
+use super::job::{ExpandError, Job, file_error, read_json};
+use crate::partial::write_json;
 use crate::shards::Layout;
 use fianchetto::encoding::Encoding;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,8 @@ impl State {
 
     /// Writes the state; the buckets must be on the disk.
     pub fn write(&self, folder: &Path) -> Result<(), ExpandError> {
-        write_json(&path(folder), self)
+        let path = path(folder);
+        write_json(&path, self).map_err(file_error("write", &path))
     }
 
     /// How many positions will come out, once the first pass is done.

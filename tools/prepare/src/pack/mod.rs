@@ -80,7 +80,8 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     let (games, plies) = (writer.games(), writer.plies());
     let file = writer.finish().map_err(|error| error.of(&partial::part(&options.out)))?;
     if let Some(path) = &options.report {
-        partial::write_json(path, &point.report)?;
+        partial::write_json(path, &point.report)
+            .map_err(|error| Failure::file("write", path, &error))?;
     }
     partial::finish(&file, &options.out)?;
     // Should it stay behind, it means nothing without OUT.part.

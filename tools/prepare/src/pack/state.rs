@@ -112,5 +112,6 @@ pub fn note(
     let synced = writer.output().sync_data();
     synced.map_err(|error| Failure::file("write", &partial::part(out), &error))?;
     let state = State { job: job.clone(), point: point.clone(), blocks: writer.blocks() };
-    partial::write_json(&partial::state(out), &state)
+    let path = partial::state(out);
+    partial::write_json(&path, &state).map_err(|error| Failure::file("write", &path, &error))
 }
