@@ -27,6 +27,7 @@ pub struct Options {
 /// When a part cannot be read or is damaged, or the output not be written; there is none then.
 pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_new(&options.out)?;
+    partial::require_apart(&[partial::part(&options.out)], &options.parts)?;
     let parts: Vec<GameFile> =
         options.parts.iter().map(|path| GameFile::open(path)).collect::<Result<_, _>>()?;
     let part = partial::part(&options.out);

@@ -31,6 +31,31 @@ pub fn require_new(output: &Path) -> Result<(), Failure> {
     )))
 }
 
+/// Refuses names by which a file that is `written` would destroy one that is `read`, or another that is
+/// written.
+///
+/// # Errors
+/// When there are such names.
+pub fn require_apart(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Failure> {
+    // What is not there yet has no canonical path.
+    let place = |path: &PathBuf| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    for (i, path) in written.iter().enumerate() {
+        if read.iter().chain(&written[..i]).any(|other| place(other) == place(path)) {
+            return Err(Failure(format!(
+                "{} would be written over, but it is needed for something else; name another output",
+                path.display()
+            )));
+        }
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Failure(format!(
+                "{} is no regular file, expected one or a new name; name another output",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Makes `OUTPUT.part` into `output`, after all of it has reached the disk.
 ///
 /// # Errors

@@ -8,9 +8,12 @@ use std::thread;
 /// Items that wait before and after each worker.
 const WAITING: usize = 2;
 
-/// As many threads as asked for, else one per processor.
+/// More than any machine has use for; many more and the system gives no thread.
+const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
+/// As many threads as asked for, else one per processor; 256 at most.
 pub fn count(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN).min(MOST)
 }
 
 /// Applies `work` to all of `input` on several threads; results come in the order of the input, so

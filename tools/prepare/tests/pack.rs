@@ -176,12 +176,26 @@ fn a_damaged_input_is_told_and_the_games_before_it_kept() {
 fn mistakes_are_told_in_a_line() {
     let (folder, _) = fixture("pack_mistakes");
     fs::write(folder.join("there"), "").unwrap();
+    fs::write(folder.join("in.part"), "").unwrap();
     for (arguments, code, expected) in [
         (&["pack", "few.pgn"][..], 2, "--out"),
         (&["pack", "few.pgn", "--out", "o", "--shard", "3/3"], 2, "I from 0 to N - 1"),
         (&["pack", "none.pgn", "--out", "o"], 1, "none.pgn"),
         (&["pack", "few.pgn", "--out", "there"], 1, "exists already"),
         (&["pack", "few.pgn", "--out", "no/such/o"], 1, "no/such/o.part"),
+        (
+            &["pack", "few.pgn", "--out", "o", "--report", "few.pgn"],
+            1,
+            "few.pgn would be written over",
+        ),
+        (
+            &["pack", "few.pgn", "--out", "o", "--report", "./o.part"],
+            1,
+            "o.part would be written over",
+        ),
+        (&["pack", "few.pgn", "--out", "o", "--report", "."], 1, "no regular file"),
+        (&["pack", "in.part", "--out", "in"], 1, "in.part would be written over"),
+        (&["join", "in", "in.part"], 1, "in.part would be written over"),
         (&["join", "o", "few.pgn"], 1, "not a game file"),
         (&["inspect", "there"], 1, "not a game file"),
         (&["inspect", "none"], 1, "none"),
@@ -190,4 +204,5 @@ fn mistakes_are_told_in_a_line() {
         assert!(told.contains(expected), "{arguments:?}: {told}");
         assert!(!folder.join("o").exists() && !folder.join("o.part").exists());
     }
+    assert_eq!(fs::read(folder.join("few.pgn")).unwrap(), include_bytes!("data/games.pgn"));
 }

@@ -35,7 +35,7 @@
 //! | 3, 4 | White's rating, low and high byte; 0 unknown |
 //! | 5, 6 | Black's rating |
 //! | 7, 8 | year; 0 unknown |
-//! | 9 | the moves of all games, one after the other: each its rank among the legal moves in the [order](order) |
+//! | 9 | the moves of all games, one after the other: each its rank among the legal moves in the [order] |
 //!
 //! A game begins at the start position of standard chess. Which games are held back for measuring and
 //! which shard a game belongs to follow from its moves: [`PlayedGame::held_out`](crate::game::PlayedGame::held_out).

@@ -55,6 +55,9 @@ pub struct Options {
 /// case, and only then, the output is there nevertheless, with the games before the damage.
 pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_new(&options.out)?;
+    let mut written = vec![partial::part(&options.out), partial::state(&options.out)];
+    written.extend(options.report.clone());
+    partial::require_apart(&written, &options.inputs)?;
     let job = Job::new(options)?;
     let (mut writer, start) = state::begin(&options.out, &job)?;
 
