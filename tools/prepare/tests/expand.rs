@@ -309,7 +309,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     fs::write(&path, &sound).unwrap();
 
     // In the second pass: a shard cannot be written.
-    let obstacle = out.join("shard-00002.unfinished");
+    let obstacle = out.join("shard-00002.npy.new");
     fs::create_dir(&obstacle).unwrap();
     assert!(matches!(run(&options).unwrap_err(), ExpandError::File { .. }));
     assert!(out.join("shard-00001.npy").exists() && !out.join("manifest.json").exists());
