@@ -127,9 +127,12 @@ fn temperature_draws_in_proportion() {
 #[test]
 fn a_finished_game_has_no_move() {
     let mated = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
-    let (best, report) =
-        choose(&mut policy(Fixed::default(), Settings::default()), mated, &Limits::default());
-    assert_eq!((best, report.lines.len()), (None, 0));
+    for temperature in [0.0, 1.0] {
+        let settings = Settings { temperature, ..Settings::default() };
+        let (best, report) =
+            choose(&mut policy(Fixed::default(), settings), mated, &Limits::default());
+        assert_eq!((best, report.lines.len()), (None, 0));
+    }
 }
 
 #[test]

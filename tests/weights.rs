@@ -132,6 +132,24 @@ fn a_wrong_byte_does_no_harm() {
     assert!(refused > 70 && taken > 70, "{refused} refused, {taken} taken");
 }
 
+/// Every weight is finite, but not what comes of them: no move may be played on that.
+#[test]
+fn an_overflow_inside_the_network_is_refused() {
+    let file = safetensors_file(spec().to_metadata(), &tensors(Dtype::F32, |x| x * 1e18));
+    let network = read(&file, "huge weights").unwrap();
+    let encoding = network.spec.encoding;
+    let planes = {
+        let mut planes = vec![0.0; 64 * encoding.planes()];
+        encoding.encode(&Game::default(), &mut planes);
+        ndarray::Array3::from_shape_vec((encoding.planes(), 8, 8), planes).unwrap()
+    };
+    let (logits, _) = fianchetto::network::reference::forward(&network, planes.view());
+    assert!(logits.iter().any(|logit| !logit.is_finite()));
+    let mut evaluator = Evaluator::new(encoding, Box::new(Cpu::new(network, 1)));
+    let error = evaluator.evaluate(&Game::default()).unwrap_err().to_string();
+    assert!(error.contains("finite number"), "{error}");
+}
+
 /// Headers that promise much, or hold much that is good for nothing.
 #[test]
 fn a_hostile_header_does_no_harm() {

@@ -89,8 +89,9 @@ fn relu<T: Real>(x: Array3<T>) -> Array3<T> {
     x.mapv_into(at_least_zero)
 }
 
+/// NaN passes through, as in PyTorch.
 fn at_least_zero<T: Real>(x: T) -> T {
-    x.max(T::zero())
+    if x < T::zero() { T::zero() } else { x }
 }
 
 fn sigmoid<T: Real>(x: T) -> T {

@@ -51,7 +51,7 @@ impl Player for Policy {
             candidates.retain(|((mv, _), _)| limits.search_moves.contains(mv));
         }
         candidates.sort_by(|((_, a), _), ((_, b), _)| b.total_cmp(a));
-        if self.settings.temperature > 0.0 {
+        if self.settings.temperature > 0.0 && !candidates.is_empty() {
             let probabilities: Vec<f64> = candidates.iter().map(|((_, p), _)| *p).collect();
             let drawn = draw(&probabilities, self.settings.temperature, self.random.unit());
             // The first line is the one that is played.

@@ -1,6 +1,6 @@
 //! Stem, residual blocks, squeeze-and-excitation and the recurrent gate, for a group of `n` positions.
 
-use super::activation::{relu, sigmoid};
+use super::activation::{at_least_zero, relu, sigmoid};
 use super::convolution::Convolution;
 use super::dense::linear;
 use crate::network::{Spec, weights};
@@ -97,7 +97,7 @@ impl Tower {
                     }
                 }
                 for (state, change) in state.iter_mut().zip(&*change) {
-                    *state = (*state + change).max(0.0);
+                    *state = at_least_zero(*state + change);
                 }
             }
             if let Some(gate) = &self.gate {
