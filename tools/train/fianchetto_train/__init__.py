@@ -1,0 +1,1 @@
+"""Trains Fianchetto's networks from human games. See README.md."""

@@ -1,0 +1,34 @@
+"""The three families of networks, by the names the command line gives them."""
+
+from dataclasses import asdict, fields
+
+from torch import nn
+
+from . import from_to, residual, sigma_go
+
+FAMILIES = {
+    "residual": (residual.Config, residual.Residual),
+    "sigma-go": (sigma_go.Config, sigma_go.SigmaGo),
+    "from-to": (from_to.Config, from_to.FromTo),
+}
+
+ENCODINGS = {"residual": "canonical19", "sigma-go": "absolute14", "from-to": "canonical12"}
+
+
+def build(family: str, sizes: dict, move_kernels: bool = False) -> nn.Module:
+    """A network with fresh weights. `sizes` may leave out what has a default; others are refused."""
+    config_type, network_type = FAMILIES[family]
+    known = {field.name for field in fields(config_type)}
+    if unknown := sizes.keys() - known:
+        raise ValueError(f"{family} has no size named {', '.join(sorted(unknown))}: it has {', '.join(sorted(known))}")
+    config = config_type(**sizes)
+    if family == "residual":
+        return network_type(config, move_kernels)
+    if move_kernels:
+        raise ValueError(f"--move-kernels belongs to the residual network's policy layer; {family} has none")
+    return network_type(config)
+
+
+def checkpoint(network: nn.Module) -> dict:
+    """What a published checkpoint holds: the sizes and the state."""
+    return {"network_config": asdict(network.config), "network": network.export()}
