@@ -1,0 +1,101 @@
+"""Sizes and names of the networks, and that an exported one plays the same in Fianchetto."""
+
+import subprocess
+
+import chess
+import numpy as np
+import pytest
+import torch
+from conftest import program
+
+from fianchetto_train import networks
+from fianchetto_train.networks.moves import MoveKernels, displacements
+
+
+def parameters(network) -> int:
+    return sum(p.numel() for p in network.parameters())
+
+
+def test_parameter_counts():
+    """The published figures: 10,915,809, 11.05 M and about 12.5 M and 11.7 M."""
+    assert parameters(networks.build("residual", {})) == 10_915_809
+    gated = {"recurrence": 2, "gated": True, "se": True}
+    assert parameters(networks.build("residual", gated)) == 11_049_313
+    assert 12.4e6 < parameters(networks.build("sigma-go", {})) < 12.6e6
+    assert 11.6e6 < parameters(networks.build("from-to", {})) < 11.8e6
+
+
+def test_unknown_sizes_are_named():
+    with pytest.raises(ValueError, match="channel.*it has action_size, blocks"):
+        networks.build("residual", {"channel": 64})
+    with pytest.raises(ValueError, match="--move-kernels"):
+        networks.build("from-to", {}, move_kernels=True)
+
+
+def test_published_names():
+    state = networks.build("residual", {"channels": 8, "blocks": 1, "gated": True, "se": True}).export()
+    for name in ("stem.0.weight", "stem.1.running_var", "tower.0.conv1.weight", "tower.0.bn2.bias",
+                 "tower.0.se.fc2.weight", "gate.bias", "policy_fc.weight", "value_fc2.bias"):  # fmt: skip
+        assert name in state
+    state = networks.build("sigma-go", {"channels": 8, "blocks": 1}).export()
+    for name in ("conv_input.0.bias", "conv_input.1.running_mean", "res_tower.0.conv1.bias",
+                 "policy_head.4.weight", "value_head.4.weight", "value_head.6.bias"):  # fmt: skip
+        assert name in state
+
+
+def test_displacements():
+    """From b1 a queen and a knight on an empty board reach 21 + 3 squares; 64 ways to move in all."""
+    assert len(displacements()) == 56 + 8
+    kernels = MoveKernels(1)
+    nowhere = len(kernels.index)
+    assert (kernels.place[64:128] < nowhere).sum() == 24
+    assert nowhere == sum(len(moves_of(square)) for square in range(64))
+
+
+def moves_of(square: int) -> chess.SquareSet:
+    board = chess.BaseBoard.empty()
+    board.set_piece_at(square, chess.Piece(chess.QUEEN, chess.WHITE))
+    return board.attacks(square) | chess.SquareSet(chess.BB_KNIGHT_ATTACKS[square])
+
+
+def test_move_kernels_merge_exactly():
+    torch.manual_seed(0)
+    kernels = MoveKernels(32).double()
+    torch.nn.init.normal_(kernels.bias)
+    features = torch.randn(4, 32, 8, 8, dtype=torch.float64)
+    weight, bias = kernels.as_linear()
+    merged = features.flatten(1) @ weight.T + bias
+    assert (kernels(features) - merged).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("move_kernels", [False, True])
+@pytest.mark.parametrize("sizes", [{"channels": 24, "blocks": 2},
+                                   {"channels": 16, "blocks": 1, "recurrence": 2, "gated": True, "se": True}])  # fmt: skip
+def test_exported_network_plays_the_same_in_fianchetto(sizes, move_kernels, tmp_path):
+    import canonical19
+    from predict import predict
+
+    torch.manual_seed(3)
+    network = networks.build("residual", sizes, move_kernels)
+    network.train()
+    boards = [chess.Board()]
+    for uci in "e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6 c1g5 e7e6 f2f4 d8b6".split():
+        boards.append(boards[-1].copy(stack=False))
+        boards[-1].push_uci(uci)
+    planes = torch.from_numpy(np.stack([canonical19.planes(board) for board in boards]))
+    for _ in range(20):  # BatchNorm's running statistics move away from where they start
+        network(planes)
+    torch.save(networks.checkpoint(network), tmp_path / "net.pt")
+    command = [program("fianchetto-convert"), tmp_path / "net.pt", tmp_path / "net.safetensors"]
+    subprocess.run([*command, "--source", "a test", "--licence", "none"], check=True, capture_output=True)
+    answers = predict(
+        str(program("fianchetto")), str(tmp_path / "net.safetensors"), [b.fen(en_passant="fen") for b in boards]
+    )
+    with torch.no_grad():
+        logits, values = network.double().eval()(planes.double())
+    for board, row, value, answer in zip(boards, logits, values, answers):
+        moves = canonical19.legal_indices(board)
+        p = torch.softmax(row[[index for _, index in moves]], 0)
+        for (uci, _), expected in zip(moves, p.tolist()):
+            assert answer["moves"][uci] == pytest.approx(expected, abs=2e-6)
+        assert answer["value"] == pytest.approx(float(value), abs=1e-5)
