@@ -1,4 +1,4 @@
-"""The command line: `python -m fianchetto_train train|measure|export ...`."""
+"""The command line: `python -m fianchetto_train train|measure|report ...`."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from . import networks
+from . import measure, networks, report
 from .distributed import World
 from .run import DataError, Run, RunError, Settings, load_state, settings_of
 
@@ -59,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     add("--validate-minutes", type=float, default=10.0, help="time between measurements [default: %(default)s]")
     add("--validate-positions", type=int, default=20_000, help="held-out positions [default: %(default)s]")
     add("--log-positions", type=int, default=20_000, help="positions between lines of the log [default: %(default)s]")
+    measure.add_arguments(verbs)
+    report.add_arguments(verbs)
     return top
 
 
@@ -109,7 +111,7 @@ def main() -> int:
     """Runs a verb; errors are one line."""
     a = parser().parse_args()
     try:
-        return train(a)
+        return {"train": train, "measure": measure.run, "report": report.run}[a.verb](a)
     except (RunError, DataError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -20,12 +20,17 @@ def empty_boards(batch, channels):
     return torch.empty(batch, 8, 8, channels).permute(0, 3, 1, 2)
 
 
+def sizes(x, weight):
+    """The sizes of a convolution's passes."""
+    return {"boards": x.shape[0], "inputs": x.shape[1], "outputs": weight.shape[0]}
+
+
 class _Convolution(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight):
         x, weight = boards_last(x), weight.contiguous()
         y = empty_boards(x.shape[0], weight.shape[0])
-        kernels.call("convolution_forward", x, weight, y, x.shape[0], x.shape[1], weight.shape[0])
+        kernels.call("convolution_forward", input=x, weight=weight, output=y, **sizes(x, weight))
         ctx.save_for_backward(x, weight)
         return y
 
@@ -35,8 +40,16 @@ class _Convolution(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         dx = empty_boards(x.shape[0], x.shape[1]) if ctx.needs_input_grad[0] else None
         dw = torch.empty_like(weight) if ctx.needs_input_grad[1] else None
-        sizes = x.shape[0], x.shape[1], weight.shape[0]
-        kernels.call("convolution_backward", x, weight, boards_last(gradient), dx, dw, *sizes)
+        gradient = boards_last(gradient)  # named, to live until the call is over
+        kernels.call(
+            "convolution_backward",
+            input=x,
+            weight=weight,
+            gradient=gradient,
+            input_gradient=dx,
+            weight_gradient=dw,
+            **sizes(x, weight),
+        )
         return dx, dw
 
 
@@ -52,7 +65,7 @@ def convolve(x, weight):
         )
     if x.dtype != weight.dtype:
         raise TypeError(f"found boards of {x.dtype} and a weight of {weight.dtype}; convert one to the other's type")
-    if kernels.serves(x, weight) and x.shape[0] > 0 and not torch.is_autocast_enabled("cpu"):
+    if kernels.serve(x, weight):
         return _Convolution.apply(x, weight)
     return functional.conv2d(x, weight, padding=1)
 

@@ -13,6 +13,17 @@ import torch
 
 VARIABLE = "FIANCHETTO_TRAIN_KERNELS"
 
+# The structs of the C interface, field by field; each is a pointer or a size, and `threads` follows.
+PASSES = {
+    "convolution_forward": "input scale shift weight output sums squares boards inputs outputs",
+    "convolution_backward": (
+        "input scale shift weight gradient gate output by_gradient by_output offset input_gradient skip_gradient skip_gate "
+        "sums products weight_gradient boards inputs outputs"
+    ),
+    "join_forward": "x scale shift skip output boards channels",
+    "join_backward": "gradient output x sums products boards channels",
+}
+
 
 def _path():
     stated = os.environ.get(VARIABLE)
@@ -47,21 +58,20 @@ def available():
     return _library is not None
 
 
-def serves(*tensors):
-    """Whether the library can work on these tensors: float32 on the CPU, and the library is there."""
-    return available() and all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in tensors)
+def serve(*tensors):
+    """Whether the library can work on these tensors: float32 on the CPU, not empty, not under autocast."""
+    fit = all(t.device.type == "cpu" and t.dtype == torch.float32 and t.numel() > 0 for t in tensors)
+    return available() and fit and not torch.is_autocast_enabled("cpu")
 
 
-def call(name, *arguments):
-    """Calls `fianchetto_<name>`: tensors as their data, None as a null pointer, whole numbers as sizes; threads come last."""
-    converted = []
-    for argument in arguments:
-        if argument is None:
-            converted.append(ctypes.c_void_p(None))
-        elif isinstance(argument, torch.Tensor):
-            converted.append(ctypes.c_void_p(argument.data_ptr()))
-        else:
-            converted.append(ctypes.c_size_t(argument))
-    code = getattr(_library, f"fianchetto_{name}")(*converted, ctypes.c_size_t(torch.get_num_threads()))
-    if code != 0:
-        raise RuntimeError(f"fianchetto_{name} refused {arguments}: a tensor or a size was empty")
+def call(name, **fields):
+    """Runs a pass: tensors by name, a missing one or None as a null pointer, whole numbers as sizes."""
+    values = []
+    for field in PASSES[name].split():
+        value = fields.pop(field, None)
+        values.append(value.data_ptr() if isinstance(value, torch.Tensor) else value or 0)
+    if fields:
+        raise TypeError(f"{name} has no {', '.join(fields)}; it has {PASSES[name]}")
+    values.append(torch.get_num_threads())
+    if getattr(_library, f"fianchetto_{name}")((ctypes.c_size_t * len(values))(*values)) != 0:
+        raise RuntimeError(f"{name} refused {dict(zip(PASSES[name].split(), values))}: a pointer or size is missing")

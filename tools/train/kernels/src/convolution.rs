@@ -2,7 +2,7 @@
 //! matrices where the plain way needs 144. The backward pass is the exact adjoint of the forward pass. A few boards at a time
 //! go all the way, so that what lies between never leaves the cache.
 
-use crate::board::{Sink, Source};
+use crate::board::{Input, InputGradient, Output, OutputGradient};
 use crate::filter::{self, Shape};
 use crate::product::{PANEL, add_outer, multiply};
 use crate::threads::{Scratch, Shared, Task, run};
@@ -21,11 +21,11 @@ fn spacing(panels: usize) -> usize {
 /// Convolves `boards` boards.
 ///
 /// # Safety
-/// `source` and `sink` hold the boards with the channels of `shape`; `weight` is `[outputs, inputs, 3, 3]`.
-pub unsafe fn forward<I: Source, O: Sink>(
-    source: &I,
+/// `input` and `output` hold the boards with the channels of `shape`; `weight` is `[outputs, inputs, 3, 3]`.
+pub unsafe fn forward(
+    input: Input,
     weight: *const f32,
-    sink: &O,
+    output: Output,
     boards: usize,
     shape: Shape,
     threads: usize,
@@ -34,17 +34,17 @@ pub unsafe fn forward<I: Source, O: Sink>(
     let filters = filters.as_mut_ptr();
     // SAFETY: the caller's; the scratch has that size.
     unsafe { filter::transform(weight, filters, shape, false, threads) };
-    run(&Forward { source, sink, filters: Shared(filters), shape }, boards, CHUNK, threads);
+    run(&Forward { input, output, filters: Shared(filters), shape }, boards, CHUNK, threads);
 }
 
-struct Forward<'a, I, O> {
-    source: &'a I,
-    sink: &'a O,
+struct Forward {
+    input: Input,
+    output: Output,
     filters: Shared,
     shape: Shape,
 }
 
-impl<I: Source, O: Sink> Task for Forward<'_, I, O> {
+impl Task for Forward {
     #[inline(always)]
     fn run<V: Vector>(&self, _thread: usize, range: Range<usize>) {
         let (inner, outer) = (self.shape.input_panels(), self.shape.output_panels());
@@ -58,7 +58,7 @@ impl<I: Source, O: Sink> Task for Forward<'_, I, O> {
             // SAFETY: the caller of `forward`; the scratch has room for a chunk, and these boards are ours alone.
             unsafe {
                 for (i, at) in vectors(count, inner) {
-                    self.source.read(first + i, at.channel, &mut board);
+                    self.input.read(first + i, at.channel, &mut board);
                     split(&board, split_input.add(at.offset(tiles)), spacing(inner));
                 }
                 for point in 0..POINTS {
@@ -73,61 +73,63 @@ impl<I: Source, O: Sink> Task for Forward<'_, I, O> {
                 }
                 for (i, at) in vectors(count, outer) {
                     join(product.add(at.offset(tiles)), spacing(outer), &mut board);
-                    self.sink.write(first + i, at.channel, &board);
+                    self.output.write(first + i, at.channel, &board);
                 }
             }
         }
     }
 }
 
-/// The gradient by the input, to a sink, and the gradient by the weight, `[outputs, inputs, 3, 3]`; either may be left out.
+/// What the backward pass is given and what it makes.
+#[derive(Clone, Copy)]
+pub struct Backward {
+    /// The forward pass's input.
+    pub input: Input,
+    /// `[outputs, inputs, 3, 3]`.
+    pub weight: Shared,
+    /// The gradient by the output.
+    pub output_gradient: OutputGradient,
+    /// Takes the gradient by the input, if wanted.
+    pub input_gradient: Option<InputGradient>,
+    /// Takes the gradient by the weight, if wanted.
+    pub weight_gradient: Option<Shared>,
+}
+
+/// The gradients of `boards` boards.
 ///
 /// # Safety
-/// `source` (the forward pass's), `gradient` (by the output) and `sink` hold the boards with the channels of `shape`; `weight`
-/// and `weight_gradient` are `[outputs, inputs, 3, 3]`.
-#[expect(clippy::too_many_arguments, reason = "they are what a convolution's backward pass has")]
-pub unsafe fn backward<I: Source, G: Source, O: Sink>(
-    source: &I,
-    weight: *const f32,
-    gradient: &G,
-    sink: Option<&O>,
-    weight_gradient: Option<*mut f32>,
-    boards: usize,
-    shape: Shape,
-    threads: usize,
-) {
+/// The tensors hold the boards with the channels of `shape`.
+pub unsafe fn backward(pass: Backward, boards: usize, shape: Shape, threads: usize) {
     let size = POINTS * shape.matrix();
     let mut filters = Scratch::new(size);
     let filters = filters.as_mut_ptr();
-    if sink.is_some() {
+    if pass.input_gradient.is_some() {
         // SAFETY: the caller's; the scratch has that size.
-        unsafe { filter::transform(weight, filters, shape, true, threads) };
+        unsafe { filter::transform(pass.weight.0, filters, shape, true, threads) };
     }
-    let mut sums = weight_gradient.map(|_| Scratch::new(size * threads));
+    let mut sums = pass.weight_gradient.map(|_| Scratch::new(size * threads));
     let sums = sums.as_mut().map(|sums| {
         let sums = sums.as_mut_ptr();
         // SAFETY: the scratch has that size. A thread without boards leaves its part as it is.
         unsafe { std::ptr::write_bytes(sums, 0, size * threads) };
         Shared(sums)
     });
-    let task = Backward { source, gradient, sink, filters: Shared(filters), sums, shape };
+    let task = BackwardTask { pass, filters: Shared(filters), sums, shape };
     run(&task, boards, CHUNK, threads);
-    if let (Some(to), Some(sums)) = (weight_gradient, sums) {
+    if let (Some(to), Some(sums)) = (pass.weight_gradient, sums) {
         // SAFETY: the caller's; `sums` holds a part for each thread.
-        unsafe { filter::gather(sums.0, threads, to, shape, threads) };
+        unsafe { filter::gather(sums.0, threads, to.0, shape, threads) };
     }
 }
 
-struct Backward<'a, I, G, O> {
-    source: &'a I,
-    gradient: &'a G,
-    sink: Option<&'a O>,
+struct BackwardTask {
+    pass: Backward,
     filters: Shared,
     sums: Option<Shared>,
     shape: Shape,
 }
 
-impl<I: Source, G: Source, O: Sink> Task for Backward<'_, I, G, O> {
+impl Task for BackwardTask {
     #[inline(always)]
     fn run<V: Vector>(&self, thread: usize, range: Range<usize>) {
         let (inner, outer, matrix) =
@@ -143,12 +145,12 @@ impl<I: Source, G: Source, O: Sink> Task for Backward<'_, I, G, O> {
             // ours alone.
             unsafe {
                 for (i, at) in vectors(count, outer) {
-                    self.gradient.read(first + i, at.channel, &mut board);
+                    self.pass.output_gradient.read(first + i, at.channel, &mut board);
                     join_adjoint(&board, outputs.add(at.offset(tiles)), spacing(outer));
                 }
                 if let Some(sums) = self.sums {
                     for (i, at) in vectors(count, inner) {
-                        self.source.read(first + i, at.channel, &mut board);
+                        self.pass.input.read(first + i, at.channel, &mut board);
                         split(&board, inputs.add(at.offset(tiles)), spacing(inner));
                     }
                     for point in 0..POINTS {
@@ -162,7 +164,7 @@ impl<I: Source, G: Source, O: Sink> Task for Backward<'_, I, G, O> {
                         );
                     }
                 }
-                if let Some(sink) = self.sink {
+                if let Some(input_gradient) = self.pass.input_gradient {
                     for point in 0..POINTS {
                         multiply::<V>(
                             outputs.add(point * spacing(outer)),
@@ -175,7 +177,7 @@ impl<I: Source, G: Source, O: Sink> Task for Backward<'_, I, G, O> {
                     }
                     for (i, at) in vectors(count, inner) {
                         split_adjoint(inputs.add(at.offset(tiles)), spacing(inner), &mut board);
-                        sink.write(first + i, at.channel, &board);
+                        input_gradient.write(first + i, at.channel, &mut board);
                     }
                 }
             }
