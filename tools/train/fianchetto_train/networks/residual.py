@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..block import convolution_norm_relu, residual_block
 from ..convolution import Conv3x3
 from .moves import MoveKernels
 
@@ -58,8 +59,11 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[batch, channels, 8, 8]` to the same."""
-        change = torch.relu(self.bn1(self.conv1(x)))
-        return torch.relu(x + self.se(self.bn2(self.conv2(change))))
+        y = residual_block(x, self)
+        if y is None:
+            change = torch.relu(self.bn1(self.conv1(x)))
+            y = torch.relu(x + self.se(self.bn2(self.conv2(change))))
+        return y
 
 
 class Residual(nn.Module):
@@ -87,7 +91,7 @@ class Residual(nn.Module):
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """`[batch, planes, 8, 8]` to logits `[batch, moves]` and values `[batch]`."""
-        state = self.stem(planes)
+        state = convolution_norm_relu(planes, self.stem[0], self.stem[1])
         for _ in range(self.config.recurrence):
             previous = state
             for block in self.tower:
