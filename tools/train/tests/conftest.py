@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+# Before torch: threads that wait for each other by spinning stand still on a busy machine.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 import pytest
 import torch
 
