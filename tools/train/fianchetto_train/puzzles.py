@@ -171,11 +171,11 @@ def mates(board: chess.Board, move: chess.Move) -> bool:
     return mate
 
 
-def question(board: chess.Board, wanted: chess.Move, last: bool, encoding: ModuleType) -> Question:
+def question(board: chess.Board, wanted: chess.Move, encoding: ModuleType) -> Question:
     """What is asked on this board where the file's line goes on with `wanted`."""
     legal = list(board.legal_moves)
     accepted = {wanted.uci()}
-    if last and mates(board, wanted):
+    if mates(board, wanted):  # and so the line ends
         accepted |= {move.uci() for move in legal if mates(board, move)}
     if board.gives_check(wanted):
         kind = "check"
@@ -192,7 +192,7 @@ def questions(puzzle: Puzzle, encoding: ModuleType) -> Iterator[Question]:
         for number, text in enumerate(puzzle.moves, 1):
             move = board.parse_uci(text)
             if number % 2 == 0:
-                yield question(board, move, number == len(puzzle.moves), encoding)
+                yield question(board, move, encoding)
             board.push(move)
     except ValueError as error:
         raise DataError(f"puzzle {puzzle.id}: {error}; is the file damaged?") from None

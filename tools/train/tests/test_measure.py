@@ -86,7 +86,12 @@ def test_another_move_does_not_count_where_the_last_move_does_not_mate():
     assert solve([puzzle("n", fen, moves)], {after: "a1a8"})[0].right == [True]
 
 
-def test_another_mate_does_not_count_before_the_last_move():
+def test_a_mate_does_not_count_where_the_file_has_none():
+    fen, _, after = TWO_MATES_NO_AIR
+    assert solve([puzzle("w", fen, "e7e6 h2h3")], {after: "a1a8"})[0].right == [False]
+
+
+def test_a_mate_does_not_count_before_the_last_move():
     # The line delays: at its first move Ra8 would mate at once.
     fen, _, after = TWO_MATES_NO_AIR
     case = puzzle("d", fen, "e7e6 b1b7 e6e5 a1a8")
@@ -332,7 +337,7 @@ def test_the_projects_weights_file():
     model = Model.load(WEIGHTS, CPU)
     assert sum(p.numel() for p in model.network.parameters()) == 9_028_257
     board = chess.Board()
-    asked = puzzles.question(board, chess.Move.from_uci("d2d4"), True, puzzles.encoder("canonical19"))
+    asked = puzzles.question(board, chess.Move.from_uci("d2d4"), puzzles.encoder("canonical19"))
     assert puzzles.choose(model, [asked], CPU) == ["d2d4"]
 
 
