@@ -204,6 +204,12 @@ def test_bad_puzzle_files(tmp_path, line, message):
         puzzles.read(write(tmp_path / "p.csv", [line]), 10)
 
 
+def test_a_puzzle_file_that_is_no_text(tmp_path):
+    (tmp_path / "p.csv").write_bytes(b"PuzzleId,FEN,Moves,Rating,Themes\n\x80\x81,\x00\n")
+    with pytest.raises(DataError, match="no text in columns"):
+        puzzles.read(tmp_path / "p.csv", 10)
+
+
 def test_bad_puzzles():
     for fen, moves in (("nonsense", "e2e4 e7e5"), (chess.STARTING_FEN, "e2e4 e7e4"), (chess.STARTING_FEN, "e2e4 x")):
         with pytest.raises(DataError, match="puzzle x"):
