@@ -8,7 +8,6 @@ included, for a gradient `ds` by the sums and `dq` by the sums of squares of `y`
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from . import kernels
 from .convolution import boards_last, empty_boards, sizes
@@ -207,12 +206,13 @@ class _Block(torch.autograd.Function):
 
 
 def residual_block(x, block):
-    """A block's output in training, or None where the kernels cannot serve.
+    """`relu(x + se(bn2(conv2(relu(bn1(conv1(x)))))))` of a block's layers.
 
-    `block` has `conv1`, `bn1`, `conv2`, `bn2` and `se`, the last an identity or with the layers `fc1` and `fc2`.
+    `block.se` is an identity, or has layers `fc1` and `fc2`: see `_end`.
     """
     weights = block.conv1.weight, block.conv2.weight
     if not (served(x, block.bn1, *weights) and served(x, block.bn2)):
-        return None
+        between = torch.relu(block.bn1(block.conv1(x)))
+        return torch.relu(x + block.se(block.bn2(block.conv2(between))))
     parameters = *block.bn1.parameters(), *block.bn2.parameters(), *block.se.parameters()
     return _Block.apply(x, block, *(weight.contiguous() for weight in weights), *parameters)

@@ -22,6 +22,10 @@ PASSES = {
     ),
     "join_forward": "x scale shift skip output boards channels",
     "join_backward": "gradient output x sums products boards channels",
+    "legal_forward": "x weight bias index count output boards width inputs rows",
+    "legal_backward": (
+        "x weight index count gradient x_gradient weight_gradient bias_gradient boards width inputs rows"
+    ),
 }
 
 

@@ -87,7 +87,7 @@ def read_safetensors(path: Path) -> tuple[dict, dict[str, Tensor]]:
         raise RunError(f"{path} is not there") from None
     except (SafetensorError, OSError) as error:
         raise RunError(f"{path} cannot be read as safetensors: {error}") from None
-    fixed = FIXED | {"se_width": metadata.get("se_width") if metadata.get("se_width") == "0" else str(residual.SE_WIDTH)}
+    fixed = FIXED if metadata.get("se_width") == "0" else FIXED | {"se_width": str(residual.SE_WIDTH)}
     for key, expected in fixed.items():
         if metadata.get(key) != expected:
             raise RunError(f"{path}: its {key} is {metadata.get(key, 'not stated')}, only {expected} can be measured")

@@ -124,27 +124,35 @@ def parse(row: dict, path: Path, line: int) -> Puzzle:
     return Puzzle(row["PuzzleId"], row["FEN"], moves, int(row["Rating"]), frozenset(row["Themes"].split()))
 
 
+def every(path: Path) -> Iterator[Puzzle]:
+    """All puzzles of a file."""
+    with opened(path) as text:
+        try:
+            reader = csv.DictReader(text)
+            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or [])]:
+                raise DataError(f"{path} has no column {missing[0]}: expected the Lichess puzzle file with its header")
+            for row in reader:
+                if any(row[name] is None for name in COLUMNS):
+                    raise DataError(f"{path}:{reader.line_num}: a line with too few columns: is the file whole?")
+                yield parse(row, path, reader.line_num)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise DataError(f"{path} is no text in columns ({error}): expected the Lichess puzzle file") from None
+
+
 def read(path: Path, per_cell: int) -> list[Puzzle]:
     """Up to `per_cell` puzzles of each cell: all that there are, or as many by a fixed seed (reservoir sampling)."""
     cells: dict[tuple[int, str], list[Puzzle]] = {(length, band): [] for length in LENGTHS for band in RATINGS}
     seen = dict.fromkeys(cells, 0)
     source = random.Random(SEED)
-    with opened(path) as text:
-        reader = csv.DictReader(text)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or [])]:
-            raise DataError(f"{path} has no column {missing[0]}: expected the Lichess puzzle file with its header")
-        for row in reader:
-            if any(row[name] is None for name in COLUMNS):
-                raise DataError(f"{path}:{reader.line_num}: a line with too few columns: is the file whole?")
-            puzzle = parse(row, path, reader.line_num)
-            cell = (puzzle.length, puzzle.band)
-            if cell not in cells:
-                continue
-            seen[cell] += 1
-            if seen[cell] <= per_cell:
-                cells[cell].append(puzzle)
-            elif (place := source.randrange(seen[cell])) < per_cell:
-                cells[cell][place] = puzzle
+    for puzzle in every(path):
+        cell = (puzzle.length, puzzle.band)
+        if cell not in cells:
+            continue
+        seen[cell] += 1
+        if seen[cell] <= per_cell:
+            cells[cell].append(puzzle)
+        elif (place := source.randrange(seen[cell])) < per_cell:
+            cells[cell][place] = puzzle
     puzzles = [puzzle for cell in cells.values() for puzzle in cell]
     if not puzzles:
         raise DataError(f"{path} has no puzzle of {LENGTHS.start} to {LENGTHS.stop - 1} solver moves")
@@ -171,11 +179,11 @@ def mates(board: chess.Board, move: chess.Move) -> bool:
     return mate
 
 
-def question(board: chess.Board, wanted: chess.Move, last: bool, encoding: ModuleType) -> Question:
+def question(board: chess.Board, wanted: chess.Move, encoding: ModuleType) -> Question:
     """What is asked on this board where the file's line goes on with `wanted`."""
     legal = list(board.legal_moves)
     accepted = {wanted.uci()}
-    if last and mates(board, wanted):
+    if mates(board, wanted):  # and so the line ends
         accepted |= {move.uci() for move in legal if mates(board, move)}
     if board.gives_check(wanted):
         kind = "check"
@@ -192,7 +200,7 @@ def questions(puzzle: Puzzle, encoding: ModuleType) -> Iterator[Question]:
         for number, text in enumerate(puzzle.moves, 1):
             move = board.parse_uci(text)
             if number % 2 == 0:
-                yield question(board, move, number == len(puzzle.moves), encoding)
+                yield question(board, move, encoding)
             board.push(move)
     except ValueError as error:
         raise DataError(f"puzzle {puzzle.id}: {error}; is the file damaged?") from None
@@ -210,8 +218,8 @@ def solve(model: Model, puzzles: list[Puzzle], device: torch.device, batch_size:
     encoding = encoder(model.encoding)
     outcomes: list[Outcome] = []
     total = sum(puzzle.length for puzzle in puzzles)
-    every = watched(((p, q) for p in puzzles for q in questions(p, encoding)), total, "puzzle moves")
-    while batch := list(islice(every, batch_size)):
+    asked = watched(((p, q) for p in puzzles for q in questions(p, encoding)), total, "puzzle moves")
+    while batch := list(islice(asked, batch_size)):
         answers = choose(model, [q for _, q in batch], device)
         for (puzzle, q), answer in zip(batch, answers):
             if not outcomes or outcomes[-1].puzzle is not puzzle:

@@ -69,7 +69,7 @@ def plot(runs: dict[str, list[dict[str, float]]]) -> bytes:
     for (name, (positions, top1)), marker in zip(MARKS.items(), "*D"):
         axis.plot(positions, 100 * top1, marker, color="black", markersize=8)
         text = f"{name}: {100 * top1:.1f} %"
-        axis.annotate(text, (positions, 100 * top1), xytext=(-8, 8), textcoords="offset points", ha="right")
+        axis.annotate(text, (positions, 100 * top1), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
     axis.set(xscale="log", xlabel="positions seen", ylabel="held-out top-1, %")
     axis.grid(which="both", alpha=0.25)
     axis.legend(loc="lower right")

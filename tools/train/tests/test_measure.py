@@ -86,7 +86,12 @@ def test_another_move_does_not_count_where_the_last_move_does_not_mate():
     assert solve([puzzle("n", fen, moves)], {after: "a1a8"})[0].right == [True]
 
 
-def test_another_mate_does_not_count_before_the_last_move():
+def test_a_mate_does_not_count_where_the_file_has_none():
+    fen, _, after = TWO_MATES_NO_AIR
+    assert solve([puzzle("w", fen, "e7e6 h2h3")], {after: "a1a8"})[0].right == [False]
+
+
+def test_a_mate_does_not_count_before_the_last_move():
     # The line delays: at its first move Ra8 would mate at once.
     fen, _, after = TWO_MATES_NO_AIR
     case = puzzle("d", fen, "e7e6 b1b7 e6e5 a1a8")
@@ -197,6 +202,12 @@ def test_reading_draws_by_cell(tmp_path):
 def test_bad_puzzle_files(tmp_path, line, message):
     with pytest.raises(DataError, match=message):
         puzzles.read(write(tmp_path / "p.csv", [line]), 10)
+
+
+def test_a_puzzle_file_that_is_no_text(tmp_path):
+    (tmp_path / "p.csv").write_bytes(b"PuzzleId,FEN,Moves,Rating,Themes\n\x80\x81,\x00\n")
+    with pytest.raises(DataError, match="no text in columns"):
+        puzzles.read(tmp_path / "p.csv", 10)
 
 
 def test_bad_puzzles():
@@ -332,7 +343,7 @@ def test_the_projects_weights_file():
     model = Model.load(WEIGHTS, CPU)
     assert sum(p.numel() for p in model.network.parameters()) == 9_028_257
     board = chess.Board()
-    asked = puzzles.question(board, chess.Move.from_uci("d2d4"), True, puzzles.encoder("canonical19"))
+    asked = puzzles.question(board, chess.Move.from_uci("d2d4"), puzzles.encoder("canonical19"))
     assert puzzles.choose(model, [asked], CPU) == ["d2d4"]
 
 
