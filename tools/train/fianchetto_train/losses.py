@@ -9,12 +9,6 @@ from torch.nn import functional
 from .shards import Batch
 
 
-def legal_logits(logits: Tensor, batch: Batch) -> Tensor:
-    """f32 `[batch, width]`: the logits of the legal moves, minus infinity behind them."""
-    inside = torch.arange(batch.legal.shape[1], device=logits.device) < batch.legal_count[:, None]
-    return logits.float().gather(1, batch.legal).masked_fill(~inside, -torch.inf)
-
-
 def rank_of(logits: Tensor, target: Tensor) -> Tensor:
     """How many logits lie above that of the target, `[batch]`."""
     return (logits > logits.gather(1, target[:, None])).sum(1)
@@ -30,8 +24,7 @@ class Losses:
 
 def policy_and_value(outputs: tuple[Tensor, Tensor], batch: Batch, value_weight: float) -> Losses:
     """Cross-entropy over the legal moves and squared error of the result."""
-    logits, values = outputs
-    logits = legal_logits(logits, batch)
+    logits, values = outputs[0].float(), outputs[1]
     policy = functional.cross_entropy(logits, batch.played_slot)
     value = functional.mse_loss(values.float(), batch.result)
     rank = rank_of(logits.detach(), batch.played_slot)
@@ -61,7 +54,9 @@ def from_to(outputs: tuple[Tensor, Tensor], batch: Batch) -> Losses:
     target_loss = functional.cross_entropy(target, target_square)
     with torch.no_grad():
         moves = (origin.log_softmax(1)[:, :, None] + target.log_softmax(1)[:, None, :]).flatten(1)
-        rank = rank_of(legal_logits(moves, batch), batch.played_slot)
+        inside = torch.arange(batch.legal.shape[1], device=moves.device) < batch.legal_count[:, None]
+        legal = moves.gather(1, batch.legal).masked_fill(~inside, -torch.inf)
+        rank = rank_of(legal, batch.played_slot)
         parts = {
             "origin": origin_loss,
             "target": target_loss,
@@ -73,9 +68,9 @@ def from_to(outputs: tuple[Tensor, Tensor], batch: Batch) -> Losses:
     return Losses(origin_loss + target_loss, {k: v.detach().float().mean() for k, v in parts.items()})
 
 
-LOSSES = {"residual": residual, "sigma-go": sigma_go, "from-to": from_to}
-
-
 def losses(family: str, network: nn.Module, planes: Tensor, batch: Batch) -> Losses:
     """Runs a network of this family on a batch."""
-    return LOSSES[family](network(planes), batch)
+    if family == "from-to":
+        return from_to(network(planes), batch)
+    outputs = network(planes, batch.legal, batch.legal_count)
+    return residual(outputs, batch) if family == "residual" else sigma_go(outputs, batch)

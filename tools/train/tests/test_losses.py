@@ -28,11 +28,17 @@ def dense_cross_entropy(logits, batch) -> float:
     return total / len(logits)
 
 
+def among_legal(logits, batch):
+    """The logits of the legal moves, as a network gives them."""
+    inside = torch.arange(batch.legal.shape[1]) < batch.legal_count[:, None]
+    return logits.gather(1, batch.legal).masked_fill(~inside, -torch.inf)
+
+
 def test_policy_loss_and_its_gradient(batch):
     torch.manual_seed(1)
     logits = (3 * torch.randn(64, 4096)).requires_grad_()
     values = torch.rand(64) * 2 - 1
-    result = losses.residual((logits, values), batch)
+    result = losses.residual((among_legal(logits, batch), values), batch)
     squared = float(((values.double() - batch.result.double()) ** 2).mean())
     assert float(result.parts["policy"]) == pytest.approx(dense_cross_entropy(logits.detach(), batch), rel=1e-6)
     assert float(result.parts["value"]) == pytest.approx(squared, rel=1e-6)
@@ -52,19 +58,19 @@ def test_accuracy_counts_legal_moves_only(batch):
     logits = torch.full((64, 4096), 100.0)
     logits.scatter_(1, batch.legal, 0.0)
     logits[torch.arange(64), batch.played] = 1.0
-    parts = losses.residual((logits, torch.zeros(64)), batch).parts
+    parts = losses.residual((among_legal(logits, batch), torch.zeros(64)), batch).parts
     assert parts["top1"] == 1 and parts["top3"] == 1
     # Three legal moves above the one played.
     for row in range(64):
         others = [i for i in batch.legal[row, : batch.legal_count[row]].tolist() if i != batch.played[row]]
         logits[row, others[:3]] = 2.0
     expected = (batch.legal_count <= 3).float().mean()
-    parts = losses.residual((logits, torch.zeros(64)), batch).parts
+    parts = losses.residual((among_legal(logits, batch), torch.zeros(64)), batch).parts
     assert parts["top1"] == (batch.legal_count == 1).float().mean() and parts["top3"] == expected
 
 
 def test_sigma_go_speaks_for_white_and_halves_the_value(batch):
-    logits = torch.zeros(64, 4096)
+    logits = among_legal(torch.zeros(64, 4096), batch)
     for_white = torch.where(batch.white, batch.result, -batch.result)
     result = losses.sigma_go((logits, for_white), batch)
     assert result.parts["value"] == 0

@@ -48,16 +48,12 @@ def test_published_names():
 def test_displacements():
     """From b1 a queen and a knight on an empty board reach 21 + 3 squares; 64 ways to move in all."""
     assert len(displacements()) == 56 + 8
-    kernels = MoveKernels(1)
-    nowhere = len(kernels.index)
-    assert (kernels.place[64:128] < nowhere).sum() == 24
-    assert nowhere == sum(len(moves_of(square)) for square in range(64))
-
-
-def moves_of(square: int) -> chess.SquareSet:
-    board = chess.BaseBoard.empty()
-    board.set_piece_at(square, chess.Piece(chess.QUEEN, chess.WHITE))
-    return board.attacks(square) | chess.SquareSet(chess.BB_KNIGHT_ATTACKS[square])
+    possible = MoveKernels(1).possible.view(64, 64)
+    for square in chess.SQUARES:
+        board = chess.BaseBoard.empty()
+        board.set_piece_at(square, chess.Piece(chess.QUEEN, chess.WHITE))
+        reached = board.attacks(square) | chess.SquareSet(chess.BB_KNIGHT_ATTACKS[square])
+        assert possible[square].nonzero().squeeze(1).tolist() == list(reached)
 
 
 def test_move_kernels_merge_exactly():
@@ -67,7 +63,22 @@ def test_move_kernels_merge_exactly():
     features = torch.randn(4, 32, 8, 8, dtype=torch.float64)
     weight, bias = kernels.as_linear()
     merged = features.flatten(1) @ weight.T + bias
-    assert (kernels(features) - merged).abs().max() < 1e-12
+    index = torch.randint(4096, (4, 500))
+    assert (kernels(features, index) - merged.gather(1, index)).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("family,move_kernels", [("residual", True), ("sigma-go", False)])
+def test_logits_of_legal_moves_are_those_of_all(family, move_kernels):
+    torch.manual_seed(0)
+    network = networks.build(family, {"channels": 16, "blocks": 1}, move_kernels)
+    planes = torch.rand(6, network.config.input_planes, 8, 8)
+    index, count = torch.randint(4096, (6, 40)), torch.tensor([1, 40, 7, 30, 39, 2])
+    logits, values = network(planes)
+    among, same_values = network(planes, index, count)
+    for row, n in enumerate(count):
+        assert torch.allclose(among[row, :n], logits[row, index[row, :n]], atol=1e-5)
+        assert (among[row, n:] == -torch.inf).all()
+    assert torch.allclose(values, same_values, atol=1e-5)
 
 
 @pytest.mark.parametrize("move_kernels", [False, True])

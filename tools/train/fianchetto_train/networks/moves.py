@@ -19,54 +19,38 @@ def displacements() -> list[tuple[int, int]]:
     return sorted((queen | knight) - {(0, 0)})
 
 
-def move_table() -> Tensor:
-    """`[moves, 4]`: policy index, displacement, from-square and to-square of every possible move."""
-    kinds = {displacement: kind for kind, displacement in enumerate(displacements())}
-    rows = []
-    for start in range(64):
-        for end in range(64):
-            kind = kinds.get((end // 8 - start // 8, end % 8 - start % 8))
-            if kind is not None:
-                rows.append((64 * start + end, kind, start, end))
-    return torch.tensor(rows)
-
-
 class MoveKernels(nn.Module):
-    """Features `[batch, channels, 8, 8]` to logits `[batch, 4096]`, zero where no piece can move."""
+    """Features `[batch, channels, 8, 8]` to logits, zero where no piece can move."""
 
     def __init__(self, channels: int):
         super().__init__()
-        kinds = len(displacements())
-        self.leave = nn.Parameter(torch.empty(kinds, channels))
-        self.reach = nn.Parameter(torch.empty(kinds, channels))
-        self.bias = nn.Parameter(torch.zeros(kinds))
+        kinds = {displacement: kind for kind, displacement in enumerate(displacements())}
+        self.leave = nn.Parameter(torch.empty(len(kinds), channels))
+        self.reach = nn.Parameter(torch.empty(len(kinds), channels))
+        self.bias = nn.Parameter(torch.zeros(len(kinds)))
         for weight in (self.leave, self.reach):
             nn.init.uniform_(weight, -(channels**-0.5), channels**-0.5)
-        index, kind, start, end = move_table().unbind(1)
-        self.register_buffer("leave_at", kind * 64 + start, persistent=False)
-        self.register_buffer("reach_at", kind * 64 + end, persistent=False)
-        self.register_buffer("kind", kind, persistent=False)
-        self.register_buffer("index", index, persistent=False)
-        # Where each logit lies in the list of possible moves; impossible ones point behind its end.
-        place = torch.full((4096,), len(index))
-        place[index] = torch.arange(len(index))
-        self.register_buffer("place", place, persistent=False)
+        start, end = torch.arange(4096) // 64, torch.arange(4096) % 64
+        ranks, files = (end // 8 - start // 8).tolist(), (end % 8 - start % 8).tolist()
+        kind = torch.tensor([kinds.get(displacement, -1) for displacement in zip(ranks, files)])
+        self.register_buffer("possible", kind >= 0, persistent=False)
+        self.register_buffer("kind", kind.clamp_min(0), persistent=False)
+        self.register_buffer("start", start, persistent=False)
+        self.register_buffer("end", end, persistent=False)
 
-    def forward(self, features: Tensor) -> Tensor:
-        """See the class."""
+    def forward(self, features: Tensor, index: Tensor) -> Tensor:
+        """The logits of `index` `[batch, width]`, of the same shape."""
         features = features.flatten(2)
-        leave = (self.leave @ features).flatten(1)
-        reach = (self.reach @ features).flatten(1)
-        moves = leave[:, self.leave_at] + reach[:, self.reach_at] + self.bias[self.kind]
-        return nn.functional.pad(moves, (0, 1))[:, self.place]
+        leave, reach = (self.leave @ features).flatten(1), (self.reach @ features).flatten(1)
+        kind = self.kind[index]
+        logits = leave.gather(1, 64 * kind + self.start[index]) + reach.gather(1, 64 * kind + self.end[index])
+        return (logits + self.bias[kind]) * self.possible[index]
 
     def as_linear(self) -> tuple[Tensor, Tensor]:
         """The same map as weight `[4096, channels * 64]` and bias `[4096]`."""
-        kinds, channels = self.leave.shape
-        weight = self.leave.new_zeros(4096, channels, 64)
-        bias = self.leave.new_zeros(4096)
-        start, end = self.leave_at % 64, self.reach_at % 64
-        weight[self.index, :, start] += self.leave[self.kind]
-        weight[self.index, :, end] += self.reach[self.kind]
-        bias[self.index] = self.bias[self.kind]
-        return weight.flatten(1), bias
+        weight = self.leave.new_zeros(4096, self.leave.shape[1], 64)
+        moves = self.possible.nonzero().squeeze(1)
+        kind = self.kind[moves]
+        weight[moves, :, self.start[moves]] += self.leave[kind]
+        weight[moves, :, self.end[moves]] += self.reach[kind]
+        return weight.flatten(1), self.bias[self.kind] * self.possible

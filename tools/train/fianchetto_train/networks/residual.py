@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..block import convolution_norm_relu, residual_block
 from ..convolution import Conv3x3
+from ..legal import legal_logits
 from .moves import MoveKernels
 
 SE_WIDTH = 32
@@ -89,8 +90,12 @@ class Residual(nn.Module):
         self.value_fc2 = nn.Linear(VALUE_HIDDEN, 1)
         self.move_kernels = MoveKernels(POLICY_CHANNELS) if move_kernels else None
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """`[batch, planes, 8, 8]` to logits `[batch, moves]` and values `[batch]`."""
+    def forward(self, planes: Tensor, legal: Tensor | None = None, count: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """`[batch, planes, 8, 8]` to logits `[batch, moves]` and values `[batch]`.
+
+        Given policy indices `legal` `[batch, width]`, of which the first `count` `[batch]` matter, the logits
+        are those alone, `[batch, width]`, with minus infinity behind them.
+        """
         state = convolution_norm_relu(planes, self.stem[0], self.stem[1])
         for _ in range(self.config.recurrence):
             previous = state
@@ -100,9 +105,13 @@ class Residual(nn.Module):
                 z = torch.sigmoid(self.gate(torch.cat((state, previous), 1)))
                 state = torch.lerp(previous, state, z)
         policy = torch.relu(self.policy_bn(self.policy_conv(state)))
-        logits = self.policy_fc(policy.flatten(1))
+        if legal is None:
+            logits = self.policy_fc(policy.flatten(1))
+            legal = torch.arange(logits.shape[1], device=logits.device).expand_as(logits)
+        else:
+            logits = legal_logits(policy.flatten(1), self.policy_fc, legal, count)
         if self.move_kernels is not None:
-            logits = logits + self.move_kernels(policy)
+            logits = logits + self.move_kernels(policy, legal)
         value = torch.relu(self.value_bn(self.value_conv(state))).flatten(1)
         value = self.value_fc2(torch.relu(self.value_fc1(value)))
         return logits, torch.tanh(value).squeeze(1)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..legal import legal_logits
+
 
 @dataclass(frozen=True)
 class Config:
@@ -64,12 +66,19 @@ class SigmaGo(nn.Module):
             nn.Tanh(),
         )
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """`[batch, planes, 8, 8]` to logits `[batch, moves]` and values `[batch]` for White."""
+    def forward(self, planes: Tensor, legal: Tensor | None = None, count: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """`[batch, planes, 8, 8]` to logits `[batch, moves]` and values `[batch]` for White.
+
+        Given policy indices `legal` `[batch, width]`, of which the first `count` `[batch]` matter, the logits
+        are those alone, `[batch, width]`, with minus infinity behind them.
+        """
         state = self.conv_input(planes)
         for block in self.res_tower:
             state = block(state)
-        return self.policy_head(state), self.value_head(state).squeeze(1)
+        policy = self.policy_head[:-1](state)
+        layer = self.policy_head[-1]
+        logits = layer(policy) if legal is None else legal_logits(policy, layer, legal, count)
+        return logits, self.value_head(state).squeeze(1)
 
     def export(self) -> dict[str, Tensor]:
         """The state under the published names."""
