@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .losses import legal_logits, rank_of
+from .losses import rank_of
 from .model import Model
 from .output import watched
 from .shards import Layout, Shard, batch_of
@@ -58,8 +58,10 @@ def ask(model: Model, layout: Layout, shard: Shard, device: torch.device, batch_
         rows = np.arange(begin, min(begin + batch_size, len(shard)))
         batch = batch_of(shard.take(rows)).to(device)
         logits, values = model.evaluate(batch.planes(layout))
-        logits = legal_logits(logits, batch)
-        answers = [rank_of(logits, batch.played_slot), functional.cross_entropy(logits, batch.played_slot, reduction="none")]
+        inside = torch.arange(batch.legal.shape[1], device=device) < batch.legal_count[:, None]
+        logits = logits.gather(1, batch.legal).masked_fill(~inside, -torch.inf)
+        policy = functional.cross_entropy(logits, batch.played_slot, reduction="none")
+        answers = [rank_of(logits, batch.played_slot), policy]
         if values is not None:
             answers.append((values - batch.result) ** 2)
         parts.append([answer.cpu().numpy() for answer in answers])

@@ -3,7 +3,8 @@
 Of each cell (solution length in solver moves x rating band) up to a number of puzzles is drawn. The network
 is asked at every solver move along the file's line, also after an error, and answers with the legal move of
 the highest logit. Right is the file's move; at the last one, where it mates, any mate. An under-promotion
-that the encoding cannot express is therefore failed; puzzles with one are counted apart.
+that the encoding cannot express is therefore failed, unless a queen mates as well; puzzles with one are
+counted apart.
 """
 
 import csv
