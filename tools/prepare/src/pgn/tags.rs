@@ -105,6 +105,10 @@ impl<'a> Tags<'a> {
     }
 }
 
+/// A draw as people write it, in UTF-8 and in Latin-1.
+const HALVES: &[u8] = "½-½".as_bytes();
+const HALVES_LATIN_1: &[u8] = b"\xbd-\xbd";
+
 /// How a game says that it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Termination {
@@ -120,7 +124,7 @@ impl Termination {
         match text {
             b"1-0" => Some(Self::Result(GameResult::White)),
             b"0-1" => Some(Self::Result(GameResult::Black)),
-            b"1/2-1/2" | b"1/2" => Some(Self::Result(GameResult::Draw)),
+            b"1/2-1/2" | b"1/2" | HALVES | HALVES_LATIN_1 => Some(Self::Result(GameResult::Draw)),
             b"*" => Some(Self::Unfinished),
             _ => None,
         }
