@@ -40,6 +40,15 @@ fn games(path: PathBuf) -> Vec<PlayedGame> {
     GameFile::open(&path).unwrap().iter().collect::<Result<_, _>>().unwrap()
 }
 
+/// What is in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 /// What python-chess counts in the fixture.
 const PLIES: u64 = 25_176;
 
@@ -64,9 +73,7 @@ fn a_packed_file_holds_the_games_of_the_pgn() {
     assert_eq!(json["kept"], 300);
     assert_eq!(json["positions"], PLIES);
     assert_eq!(GameFile::open(&folder.join("few.fgames")).unwrap().plies(), PLIES);
-    let left: Vec<_> =
-        fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(names(&folder), ["few.fgames", "few.json", "few.pgn", "many.pgn"]);
 }
 
 /// `games.fgames` was decoded by a reader of the documented format written in Python over
@@ -126,26 +133,35 @@ fn start(text: &[u8], folder: &Path) -> Child {
     child
 }
 
+/// Waits until something is so, but not for ever.
+fn wait_for(mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() && started.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// The blocks that the unfinished run on `out` has noted; `None` before it has begun.
+fn blocks(folder: &Path) -> Option<u64> {
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("out.state")).ok()?).unwrap();
+    Some(json["blocks"].as_u64().unwrap())
+}
+
 #[test]
 fn a_killed_run_goes_on_to_the_same_bytes() {
     let (folder, many) = fixture("pack_killed");
     succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
-    let state = folder.join("out.state");
     // Killed before the first block, after it, and in the midst of later ones.
-    for (share, has_state) in [(10, false), (50, true), (60, true), (97, true)] {
+    for (share, has_blocks) in [(10, false), (50, true), (60, true), (97, true)] {
         let mut child = start(&many[..many.len() * share / 100], &folder);
-        let started = Instant::now();
-        while has_state && !state.exists() && started.elapsed() < Duration::from_secs(30) {
-            sleep(Duration::from_millis(5));
-        }
+        wait_for(|| blocks(&folder).is_some_and(|blocks| blocks > 0 || !has_blocks));
         sleep(Duration::from_millis(300));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(state.exists(), has_state);
+        assert_eq!(blocks(&folder).unwrap() > 0, has_blocks);
         assert!(!folder.join("out").exists());
     }
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
-    assert!(json["blocks"].as_u64().unwrap() >= 1);
 
     // Other arguments are refused and spoil nothing.
     let refusal = complain(&["pack", "few.pgn", "--out", "out"], &folder, 1);
@@ -155,7 +171,62 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
-    assert!(!state.exists() && !folder.join("out.part").exists());
+    assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
+}
+
+#[test]
+fn an_output_is_written_by_one_run_at_a_time() {
+    let (folder, many) = fixture("pack_locked");
+    succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
+    let mut child = start(&many[..many.len() / 2], &folder);
+    wait_for(|| blocks(&folder).is_some());
+    for arguments in [&["pack", "-", "--out", "out"][..], &["join", "out", "whole"]] {
+        let told = complain(arguments, &folder, 1);
+        assert!(told.contains("out.part: another run is writing it"), "{told}");
+    }
+    child.stdin.as_mut().unwrap().write_all(&many[many.len() / 2..]).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
+    assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
+}
+
+#[test]
+fn files_that_no_unfinished_run_has_left_are_not_touched() {
+    let (folder, _) = fixture("pack_taken");
+    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
+    for (file, told) in [
+        ("out.part", "out.part is there, but not of an unfinished run"),
+        ("out.state", "out.state: not the state of an unfinished run"),
+    ] {
+        fs::write(folder.join(file), "mine").unwrap();
+        for arguments in [&["pack", "few.pgn", "--out", "out"][..], &["join", "out", "few"]] {
+            let refusal = complain(arguments, &folder, 1);
+            assert!(refusal.contains(told), "{refusal}");
+        }
+        assert_eq!(fs::read(folder.join(file)).unwrap(), b"mine");
+        fs::remove_file(folder.join(file)).unwrap();
+        assert_eq!(names(&folder), ["few", "few.pgn", "many.pgn"]);
+    }
+    // What a finished run may leave when it is killed in the end is in nobody's way.
+    fs::write(folder.join("out.state"), r#"["few.pgn"]"#).unwrap();
+    succeed(&["join", "out", "few"], &folder);
+    assert_eq!(names(&folder), ["few", "few.pgn", "many.pgn", "out"]);
+}
+
+#[test]
+fn an_interrupted_join_begins_again() {
+    let (folder, _) = fixture("join_again");
+    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
+    succeed(&["pack", "many.pgn", "--out", "many"], &folder);
+    succeed(&["join", "whole", "few", "many"], &folder);
+    let whole = fs::read(folder.join("whole")).unwrap();
+    fs::write(folder.join("out.part"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(folder.join("out.state"), r#"["few", "many"]"#).unwrap();
+    let told = complain(&["join", "out", "many"], &folder, 1);
+    assert!(told.contains("unfinished run with other parts"), "{told}");
+    succeed(&["join", "out", "few", "many"], &folder);
+    assert!(fs::read(folder.join("out")).unwrap() == whole);
+    assert_eq!(names(&folder), ["few", "few.pgn", "many", "many.pgn", "out", "whole"]);
 }
 
 #[test]
@@ -177,6 +248,7 @@ fn mistakes_are_told_in_a_line() {
     let (folder, _) = fixture("pack_mistakes");
     fs::write(folder.join("there"), "").unwrap();
     fs::write(folder.join("in.part"), "").unwrap();
+    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
     for (arguments, code, expected) in [
         (&["pack", "few.pgn"][..], 2, "--out"),
         (&["pack", "few.pgn", "--out", "o", "--shard", "3/3"], 2, "I from 0 to N - 1"),
@@ -197,6 +269,7 @@ fn mistakes_are_told_in_a_line() {
         (&["pack", "in.part", "--out", "in"], 1, "in.part would be written over"),
         (&["join", "in", "in.part"], 1, "in.part would be written over"),
         (&["join", "o", "few.pgn"], 1, "not a game file"),
+        (&["join", "o", "few", "./few"], 1, "few and ./few are the same file"),
         (&["inspect", "there"], 1, "not a game file"),
         (&["inspect", "none"], 1, "none"),
     ] {

@@ -9,7 +9,6 @@ use crate::progress::Progress;
 use crate::shard::Shard;
 use crate::{partial, threads};
 use state::Job;
-use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -87,8 +86,6 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             .map_err(|error| Failure::file("write", path, &error))?;
     }
     partial::finish(&file, &options.out)?;
-    // Should it stay behind, it means nothing without OUT.part.
-    let _ = fs::remove_file(partial::state(&options.out));
 
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let summary = format!(

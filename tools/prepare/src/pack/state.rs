@@ -9,7 +9,7 @@ use crate::shard::Shard;
 use crate::{input, partial};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::Seek;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 /// What determines the output.
@@ -54,6 +54,13 @@ impl Job {
     }
 }
 
+impl State {
+    fn write(&self, out: &Path) -> Result<(), Failure> {
+        let path = partial::state(out);
+        partial::write_json(&path, self).map_err(|error| Failure::file("write", &path, &error))
+    }
+}
+
 impl Source {
     fn new(path: &Path) -> Result<Self, Failure> {
         let known = fs::metadata(path);
@@ -75,13 +82,10 @@ pub fn begin(out: &Path, job: &Job) -> Result<(Writer<File>, Point), Failure> {
         let (part, state) = (part.display(), state.display());
         Failure(format!("{part}: cannot go on: {error}; or remove it and {state} to begin anew"))
     };
-    if let (Ok(json), true) = (fs::read(&state), part.exists()) {
-        let known: State = serde_json::from_slice(&json).map_err(|error| {
-            let (part, state) = (part.display(), state.display());
-            Failure(format!(
-                "{state}: not the state of an unfinished run: {error}; remove it and {part} to begin anew"
-            ))
-        })?;
+    let failed = |error: io::Error| Failure::file("write", &part, &error);
+    let (file, known) = partial::begin::<State>(out)?;
+    // Without a block there is nothing to go on with.
+    if let Some(known) = known.filter(|known| known.blocks > 0) {
         if known.job != *job || known.point.input > job.inputs.len() {
             return Err(Failure(format!(
                 "{}: of an unfinished run with other inputs, filters or shard; give the same to go on, \
@@ -90,16 +94,15 @@ pub fn begin(out: &Path, job: &Job) -> Result<(Writer<File>, Point), Failure> {
                 part.display()
             )));
         }
-        let open = File::options().read(true).write(true).open(&part);
-        let file = open.map_err(|error| Failure::file("open", &part, &error))?;
         let mut writer = Writer::resume(file, known.blocks).map_err(in_part)?;
         let file = writer.output();
-        let cut = file.stream_position().and_then(|end| file.set_len(end));
-        cut.map_err(|error| Failure::file("write", &part, &error))?;
+        file.stream_position().and_then(|end| file.set_len(end)).map_err(failed)?;
         return Ok((writer, known.point));
     }
-    let file = File::create(&part).map_err(|error| Failure::file("create", &part, &error))?;
-    Ok((Writer::new(file).map_err(in_part)?, Point::default()))
+    let point = Point::default();
+    State { job: job.clone(), point: point.clone(), blocks: 0 }.write(out)?;
+    file.set_len(0).map_err(failed)?;
+    Ok((Writer::new(file).map_err(in_part)?, point))
 }
 
 /// Notes the point reached, after all blocks before it have reached the disk.
@@ -111,7 +114,5 @@ pub fn note(
 ) -> Result<(), Failure> {
     let synced = writer.output().sync_data();
     synced.map_err(|error| Failure::file("write", &partial::part(out), &error))?;
-    let state = State { job: job.clone(), point: point.clone(), blocks: writer.blocks() };
-    let path = partial::state(out);
-    partial::write_json(&path, &state).map_err(|error| Failure::file("write", &path, &error))
+    State { job: job.clone(), point: point.clone(), blocks: writer.blocks() }.write(out)
 }
