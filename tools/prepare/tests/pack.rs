@@ -163,15 +163,70 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         assert!(!folder.join("out").exists());
     }
 
-    // Other arguments are refused and spoil nothing.
-    let refusal = complain(&["pack", "few.pgn", "--out", "out"], &folder, 1);
-    assert!(refusal.contains("unfinished run"), "{refusal}");
+    // Other arguments are refused and spoil nothing, nor do other games.
+    for (arguments, told) in [
+        (&["pack", "few.pgn", "--out", "out"][..], "with other inputs: -;"),
+        (&["pack", "-", "--out", "out", "--min-rating", "1"], "with other filters"),
+        (&["pack", "-", "--out", "out", "--shard", "0/2"], "without --shard"),
+    ] {
+        let refusal = complain(arguments, &folder, 1);
+        assert!(refusal.contains("out.state: of an unfinished run"), "{refusal}");
+        assert!(refusal.contains(told), "{refusal}");
+    }
+    let mut other = many.clone();
+    other[many.len() / 10] ^= 1;
+    for (text, told) in [(&other[..], "are not the same now"), (&many[..9_000], "it has only")] {
+        let mut child = start(text, &folder);
+        drop(child.stdin.take());
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let refusal = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(1));
+        assert!(refusal.contains("standard input: the unfinished run has read"), "{refusal}");
+        assert!(refusal.contains(told), "{refusal}");
+    }
 
     let mut child = start(&many, &folder);
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
     assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
+}
+
+/// The first input is read to its end, and the second in part, when the run is killed.
+#[test]
+fn a_changed_file_does_not_go_unnoticed() {
+    let (folder, many) = fixture("pack_changed");
+    let few = include_bytes!("data/games.pgn");
+    let pack = |out| ["pack", "few.pgn", "many.pgn", "--threads", "1", "--out", out];
+    succeed(&pack("whole"), &folder);
+    let mut child = prepare(&pack("out"), &folder).spawn().unwrap();
+    wait_for(|| blocks(&folder) > Some(0));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let unfinished = fs::read(folder.join("out.part")).unwrap();
+
+    let changed = |text: &[u8]| {
+        let mut text = text.to_vec();
+        let digit = text.iter().position(u8::is_ascii_digit).unwrap();
+        text[digit] ^= 1;
+        text
+    };
+    for (file, sound, other, told) in [
+        ("few.pgn", &few[..], changed(few), "few.pgn: the unfinished run has read 300"),
+        ("many.pgn", &many, changed(&many), "many.pgn: the unfinished run has read "),
+        ("many.pgn", &many, many.repeat(2), "out.state: of an unfinished run when many.pgn was"),
+    ] {
+        fs::write(folder.join(file), other).unwrap();
+        let refusal = complain(&pack("out"), &folder, 1);
+        assert!(refusal.contains(told), "{refusal}");
+        // At most what was written after the last note is cut off.
+        let part = fs::read(folder.join("out.part")).unwrap();
+        assert!(part.len() > 1_000 && unfinished.starts_with(&part));
+        fs::write(folder.join(file), sound).unwrap();
+    }
+    // Written anew with the same games, they are as good as before.
+    succeed(&pack("out"), &folder);
+    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `pack`: PGN to a game file. Interrupted at any moment, it goes on where it was.
 
+mod seen;
 mod state;
 mod steps;
 
@@ -60,13 +61,13 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     let job = Job::new(options)?;
     let (mut writer, start) = state::begin(&options.out, &job)?;
 
-    let before: u64 = job.inputs[..start.input].iter().filter_map(|source| source.bytes).sum();
+    let before: u64 = job.inputs[..start.done.len()].iter().filter_map(|source| source.bytes).sum();
     let read = Arc::new(AtomicU64::new(before));
     let total = job.inputs.iter().map(|source| source.bytes).sum();
     let mut progress = Progress::new(total, Arc::clone(&read), start.report.games());
     let mut point = start.clone();
     let mut noted: Option<Instant> = None;
-    for step in steps(&job, start, read, threads::count(options.threads)) {
+    for step in steps(&job, &options.out, start, read, threads::count(options.threads)) {
         let (block, reached) = step?;
         point = reached;
         progress.update(point.report.games());

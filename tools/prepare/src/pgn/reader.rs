@@ -23,6 +23,13 @@ pub struct RawGame {
 }
 
 impl RawGame {
+    /// CRC-32 of the text, by which a game is known again.
+    pub fn checksum(&self) -> u32 {
+        let mut crc = flate2::Crc::new();
+        crc.update(&self.text);
+        crc.sum()
+    }
+
     /// What the tags tell.
     ///
     /// # Errors
