@@ -7,8 +7,9 @@ use common::folder;
 use fianchetto::chess::{Game, Move};
 use fianchetto::encoding::Encoding;
 use fianchetto_prepare::expand::{ExpandError, Options, Split, to_shards, to_stream};
-use fianchetto_prepare::game::PlayedGame;
+use fianchetto_prepare::game::{GameResult, PlayedGame};
 use fianchetto_prepare::gamefile::{Block, GameFile, Writer};
+use fianchetto_prepare::lock;
 use fianchetto_prepare::shard::Shard;
 use fianchetto_prepare::shards::Layout;
 use indicatif::ProgressBar;
@@ -323,6 +324,66 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     assert!(files(&out) == expected);
 }
 
+/// The same number of games and plies, but one result is another.
+#[test]
+fn a_changed_game_file_does_not_go_unnoticed() {
+    let folder = folder("expand_changed");
+    let mut games = random_games(100, 11);
+    let before = fs::read(game_file(&folder, &games)).unwrap();
+    let run = |options: &Options| {
+        let file = GameFile::open(&folder.join("games.fgames")).unwrap();
+        to_shards(&file, options, &folder.join("out"), &ProgressBar::hidden())
+    };
+    fs::create_dir_all(folder.join("out/shard-00000.npy.new")).unwrap();
+    assert!(matches!(run(&options()).unwrap_err(), ExpandError::File { .. }));
+    fs::remove_dir(folder.join("out/shard-00000.npy.new")).unwrap();
+    games[50].result = match games[50].result {
+        GameResult::White => GameResult::Black,
+        _ => GameResult::White,
+    };
+    let path = game_file(&folder, &games);
+    assert!(matches!(run(&options()).unwrap_err(), ExpandError::Taken { .. }));
+    fs::write(path, before).unwrap();
+    run(&options()).unwrap();
+}
+
+#[test]
+fn one_run_at_a_time_has_a_folder() {
+    let folder = folder("expand_locked");
+    let file = GameFile::open(&game_file(&folder, &random_games(40, 2))).unwrap();
+    let out = folder.join("out");
+    fs::create_dir(&out).unwrap();
+    let held = lock::take(&out.join("expand.lock")).unwrap().unwrap();
+    let error = to_shards(&file, &options(), &out, &ProgressBar::hidden()).unwrap_err();
+    assert!(error.to_string().contains("another run is writing into"), "{error}");
+    assert_eq!(files(&out).len(), 1);
+    // What a killed run leaves is no lock.
+    drop(held);
+    let files = expand(&file, &options(), &out);
+    assert!(!files.contains_key("expand.lock"));
+}
+
+#[test]
+fn a_finished_folder_that_lacks_something_is_not_finished() {
+    let folder = folder("expand_lacks");
+    let file = GameFile::open(&game_file(&folder, &random_games(200, 2))).unwrap();
+    let out = folder.join("out");
+    let before = expand(&file, &options(), &out);
+    let shard = out.join("shard-00001.npy");
+    let whole = &before["shard-00001.npy"];
+    let run = || to_shards(&file, &options(), &out, &ProgressBar::hidden());
+    fs::write(&shard, &whole[1..]).unwrap();
+    let error = run().unwrap_err().to_string();
+    let sizes = format!("has {} bytes, it was written with {}", whole.len() - 1, whole.len());
+    assert!(error.contains("shard-00001.npy") && error.contains(&sizes), "{error}");
+    fs::remove_file(&shard).unwrap();
+    let error = run().unwrap_err().to_string();
+    assert!(error.contains("shard-00001.npy is missing; remove"), "{error}");
+    fs::write(&shard, whole).unwrap();
+    run().unwrap();
+    assert!(files(&out) == before);
+}
+
 #[test]
 fn a_folder_with_something_else_is_left_alone() {
     let folder = folder("expand_taken");
@@ -348,7 +409,12 @@ fn what_cannot_be_done_is_said() {
         let out = folder.join("out");
         let error = to_shards(&file, &options, &out, &ProgressBar::hidden()).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
+        assert!(!out.exists());
+        // A folder that was there stays.
+        fs::create_dir(&out).unwrap();
+        to_shards(&file, &options, &out, &ProgressBar::hidden()).unwrap_err();
         assert!(files(&out).is_empty());
+        fs::remove_dir(&out).unwrap();
     }
     let none = Options { rate: Some(1e-12), ..options() };
     let error = to_stream(&file, &none, 0, &mut io::sink(), &ProgressBar::hidden()).unwrap_err();

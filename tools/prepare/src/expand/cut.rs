@@ -18,8 +18,8 @@ struct Sorted {
     order: Vec<(u64, Range<usize>)>,
 }
 
-/// Writes the shards that are not there yet; returns how many there are in all.
-pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, ExpandError> {
+/// Writes the shards that are not there yet; returns the lengths of all.
+pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<Vec<u64>, ExpandError> {
     let limit = state.output_positions();
     let shards = limit.div_ceil(shards::POSITIONS as u64) as usize;
     let mut done = (0..shards).take_while(|&number| state::shard(folder, number).exists()).count();
@@ -73,8 +73,13 @@ pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, Exp
         if !frame.is_empty() {
             write(&mut frame)?;
         }
-        Ok(shards)
-    })
+        Ok::<(), ExpandError>(())
+    })?;
+    let len = |number| {
+        let path = state::shard(folder, number);
+        fs::metadata(&path).map(|known| known.len()).map_err(file_error("read", &path))
+    };
+    (0..shards).map(len).collect()
 }
 
 /// Removes buckets that are in finished shards whole.

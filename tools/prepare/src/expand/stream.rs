@@ -30,7 +30,7 @@ pub fn to_stream(
     out: &mut impl Write,
     bar: &ProgressBar,
 ) -> Result<u64, ExpandError> {
-    let job = Job::new(games, options);
+    let job = Job::new(games, options)?;
     let layout = Layout::new(options.encoding);
     if epochs > 0 {
         let positions =

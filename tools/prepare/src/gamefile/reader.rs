@@ -1,13 +1,13 @@
 //! Reading a game file, whole or any game of it.
 
-use super::block::{Unpacked, damaged};
+use super::block::{BLOCK_HEAD_LEN, CRC_AT, Unpacked, damaged};
 use super::{
     Block, END, ENTRY_LEN, Entry, FOOT_LEN, GameFileError, HEAD_LEN, check_head, crc32, u32_at,
     u64_at,
 };
 use crate::game::PlayedGame;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -99,6 +99,21 @@ impl GameFile {
         self.plies
     }
 
+    /// CRC-32 of the checksums of all blocks, one after the other: by it the file is known again.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn checksum(&self) -> Result<u32, GameFileError> {
+        let mut checksums = Vec::with_capacity(4 * self.blocks.len());
+        for place in &self.blocks {
+            let mut bytes = [0; BLOCK_HEAD_LEN - CRC_AT];
+            self.read_at(place.offset + CRC_AT as u64, &mut bytes)
+                .map_err(|error| GameFileError::from(error).of(&self.path))?;
+            checksums.extend(bytes);
+        }
+        Ok(crc32(&[&checksums]))
+    }
+
     /// How many blocks there are.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
@@ -144,6 +159,13 @@ impl GameFile {
         self.read_block(index).map_err(|error| error.of(&self.path))
     }
 
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        // A thread that died while it held the file leaves nothing that matters behind.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(bytes)
+    }
+
     fn unpack(&self, index: usize) -> Result<Unpacked, GameFileError> {
         self.read_block(index)?.unpack()
     }
@@ -154,12 +176,7 @@ impl GameFile {
             return Err(GameFileError::NoSuch { what: "block", number: index as u64, count });
         };
         let mut bytes = vec![0; place.entry.len as usize];
-        {
-            // A thread that died while it held the file leaves nothing that matters behind.
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(place.offset))?;
-            file.read_exact(&mut bytes)?;
-        }
+        self.read_at(place.offset, &mut bytes)?;
         let block = Block::from_bytes(bytes)?;
         if block.as_entry() != place.entry {
             return Err(damaged("a block is not as the table has it"));
