@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::game::{GameResult, PlayedGame};
-use crate::gamefile::GameFile;
+use crate::gamefile::{self, GameFile};
 use crate::shard::Shard;
 use crate::threads;
 use fianchetto::chess::{Color, File, Game, Rank, Square, notation};
@@ -46,12 +46,12 @@ pub fn inspect(options: &Options, told: &mut impl Write) -> Result<(), Failure> 
     let tell = |told: &mut dyn Write| {
         writeln!(
             told,
-            "{}: {} games, {} plies in {} blocks, {bytes} bytes, {:.3} bytes a ply",
+            "{}: {} games, {} plies in {} blocks, {}",
             options.file.display(),
             file.len(),
             file.plies(),
             file.block_count(),
-            bytes as f64 / file.plies().max(1) as f64
+            gamefile::size(bytes, file.plies())
         )?;
         if let Some(shard) = options.shard {
             writeln!(told, "of them in shard {shard}: {}", counts.games)?;

@@ -78,7 +78,6 @@ fn reports_add_up_and_read_back() {
            3  kept             with 91 positions
            1  rating           a rating out of bounds or unknown
            2  illegal-move     an illegal move in the main line; the whole game is dropped
-b.pgn.zst: cannot be read further: incomplete frame; the games before were kept, get the rest anew
 ";
     assert_eq!(format!("\n{report}"), expected);
 }

@@ -285,17 +285,83 @@ fn an_interrupted_join_begins_again() {
 }
 
 #[test]
-fn a_damaged_input_is_told_and_the_games_before_it_kept() {
+fn an_input_that_ends_early_is_told_once_and_the_games_before_it_kept() {
     let (folder, many) = fixture("pack_damaged");
     let packed = zstd::encode_all(&many[..], 3).unwrap();
     fs::write(folder.join("cut.pgn.zst"), &packed[..packed.len() * 9 / 10]).unwrap();
-    let told = complain(&["pack", "cut.pgn.zst", "few.pgn", "--out", "out"], &folder, 1);
-    assert!(told.contains("cut.pgn.zst: cannot be read further"), "{told}");
+    let few = fs::read(folder.join("few.pgn")).unwrap();
+    let text = String::from_utf8(few.clone()).unwrap();
+    let result = text.trim_end().rfind(' ').unwrap();
+    let tag = text.rfind("[WhiteElo").unwrap() + 5;
+    fs::write(folder.join("cut-in-moves.pgn"), &few[..result]).unwrap();
+    fs::write(folder.join("cut-in-tags.pgn"), &few[..tag]).unwrap();
+    let [zstd, moves, tags] =
+        ["cut.pgn.zst: cannot be read further: ", "cut-in-moves.pgn: ", "cut-in-tags.pgn: "];
+    for (name, inputs, told) in [
+        ("zstd", &["cut.pgn.zst", "few.pgn"][..], &[zstd][..]),
+        ("moves", &["cut-in-moves.pgn"], &[moves]),
+        ("tags", &["cut-in-tags.pgn"], &[tags]),
+        ("all", &["cut-in-moves.pgn", "cut.pgn.zst", "cut-in-tags.pgn"], &[moves, zstd, tags]),
+    ] {
+        let json = format!("{name}.json");
+        let arguments = [&["pack", "--out", name, "--report", &json], inputs].concat();
+        let Output { status, stdout, stderr } = run(&arguments, &folder);
+        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(status.code(), Some(1));
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        for told in told {
+            assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
+        }
+        assert_eq!(stderr.matches("cannot be read further").count(), told.len(), "{stderr}");
+        assert!(!stdout.contains("cannot be read further"), "{stdout}");
+        assert!(stdout.contains("truncated"), "{stdout}");
+        let json: serde_json::Value =
+            serde_json::from_slice(&fs::read(folder.join(json)).unwrap()).unwrap();
+        assert_eq!(json["damaged"].as_array().unwrap().len(), told.len());
+    }
     succeed(&["pack", "few.pgn", "--out", "few"], &folder);
-    let (kept, few) = (games(folder.join("out")), games(folder.join("few")));
+    let [kept, few] = ["zstd", "few"].map(|name| games(folder.join(name)));
     let before = &kept[..kept.len() - few.len()];
     assert!(before.len() > 100 && before.iter().eq(few.iter().cycle().take(before.len())));
     assert!(kept.ends_with(&few));
+    for name in ["moves", "tags"] {
+        assert_eq!(games(folder.join(name)), few[..299]);
+    }
+}
+
+#[test]
+fn without_a_game_there_is_no_output() {
+    let (folder, _) = fixture("pack_nothing");
+    fs::write(folder.join("empty.pgn"), "").unwrap();
+    fs::write(folder.join("list.txt"), "Bread, milk (two), and\ne4 envelopes.\n\n").unwrap();
+    fs::write(folder.join("cut.pgn"), "[Event \"x\"]\n\n1. e4").unwrap();
+    let no_game = "no game found: there are no PGN tags or moves";
+    for (arguments, told) in [
+        (&["empty.pgn"][..], no_game),
+        (&["list.txt"], no_game),
+        (&["list.txt", "empty.pgn"], "list.txt and 1 more: no game found"),
+        (&["cut.pgn"], "it ends before the result of its last game"),
+        (
+            &["few.pgn", "--min-rating", "4000"],
+            "300 games read, none kept: 300 rating; ask for less",
+        ),
+        (&["few.pgn", "--min-rating", "4000", "--shard", "0/2"], "none kept: 300 rating"),
+    ] {
+        let before = names(&folder);
+        let arguments = [&["pack", "--out", "out", "--report", "report.json"], arguments].concat();
+        let refusal = complain(&arguments, &folder, 1);
+        assert!(refusal.contains(told), "{refusal}");
+        let json: serde_json::Value =
+            serde_json::from_slice(&fs::read(folder.join("report.json")).unwrap()).unwrap();
+        assert_eq!(json["kept"], 0);
+        fs::remove_file(folder.join("report.json")).unwrap();
+        assert_eq!(names(&folder), before);
+    }
+    // A shard may be empty: all its games are elsewhere.
+    let shard = ["pack", "few.pgn", "--out", "out", "--shard", "5/1000000"];
+    let report = succeed(&shard, &folder);
+    assert!(report.contains("out: 0 games, 0 plies, 48 bytes\n"), "{report}");
+    assert!(succeed(&["inspect", "out"], &folder).contains("0 plies in 0 blocks, 48 bytes\n"));
 }
 
 #[test]

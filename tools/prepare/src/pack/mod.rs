@@ -6,13 +6,15 @@ mod steps;
 
 use crate::failure::Failure;
 use crate::filter::Filters;
+use crate::gamefile::{self, Writer};
 use crate::progress::Progress;
 use crate::shard::Shard;
 use crate::{partial, threads};
 use state::Job;
+use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -51,8 +53,8 @@ pub struct Options {
 /// Packs games as asked, and tells on `told` what became of them.
 ///
 /// # Errors
-/// When an input cannot be opened or read to its end, or the output not be written. In the second
-/// case, and only then, the output is there nevertheless, with the games before the damage.
+/// When an input cannot be opened or read to its end, no game is wanted, or the output cannot be
+/// written. There is an output nevertheless when an input ends early and has games before the damage.
 pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_new(&options.out)?;
     let mut written = vec![partial::part(&options.out), partial::state(&options.out)];
@@ -80,24 +82,40 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     }
     progress.finish();
 
-    let (games, plies) = (writer.games(), writer.plies());
-    let file = writer.finish().map_err(|error| error.of(&partial::part(&options.out)))?;
+    let report = &point.report;
     if let Some(path) = &options.report {
-        partial::write_json(path, &point.report)
-            .map_err(|error| Failure::file("write", path, &error))?;
+        partial::write_json(path, report).map_err(|error| Failure::file("write", path, &error))?;
     }
-    partial::finish(&file, &options.out)?;
+    let nothing = report.nothing_kept();
+    let size = match nothing {
+        None => finish(writer, &options.out)?,
+        Some(_) => {
+            partial::discard(&options.out)?;
+            String::new()
+        }
+    };
+    write!(told, "{report}{size}").map_err(|error| Failure(format!("cannot tell: {error}")))?;
 
+    let nothing = nothing.map(|why| {
+        let first = options.inputs[0].display();
+        match options.inputs.len() - 1 {
+            0 => format!("{first}: {why}"),
+            others => format!("{first} and {others} more: {why}"),
+        }
+    });
+    let failures: Vec<String> = report.damaged.iter().cloned().chain(nothing).collect();
+    if failures.is_empty() { Ok(()) } else { Err(Failure(failures.join("; "))) }
+}
+
+/// Finishes the game file; returns a line on its size.
+fn finish(writer: Writer<File>, out: &Path) -> Result<String, Failure> {
+    let (games, plies) = (writer.games(), writer.plies());
+    let file = writer.finish().map_err(|error| error.of(&partial::part(out)))?;
+    partial::finish(&file, out)?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let summary = format!(
-        "{}{}: {games} games, {plies} plies, {bytes} bytes, {:.3} bytes a ply",
-        point.report,
-        options.out.display(),
-        bytes as f64 / plies.max(1) as f64
-    );
-    writeln!(told, "{summary}").map_err(|error| Failure(format!("cannot tell: {error}")))?;
-    match point.report.damaged.first() {
-        None => Ok(()),
-        Some(damage) => Err(Failure(damage.clone())),
-    }
+    Ok(format!(
+        "{}: {games} games, {plies} plies, {}\n",
+        out.display(),
+        gamefile::size(bytes, plies)
+    ))
 }

@@ -8,6 +8,7 @@ use crate::gamefile::{Block, Gather};
 use crate::pgn::{RawGame, Refusal};
 use crate::threads;
 use std::collections::VecDeque;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,14 +63,15 @@ pub fn steps(
 /// Games that follow one another in one input.
 struct Batch<G> {
     games: Vec<G>,
-    /// Whether the input ends with them, and what ended it early.
-    end: Option<Result<(), Damage>>,
+    /// Whether the input ends with them.
+    end: Option<End>,
 }
 
-/// An input that cannot be read to its end.
-struct Damage {
+/// The end of an input.
+struct End {
     path: PathBuf,
-    error: std::io::Error,
+    /// Why it cannot be read further, if that is how it ends.
+    damage: Option<io::Error>,
 }
 
 /// The texts of the games of all inputs, one after the other.
@@ -91,19 +93,22 @@ impl Texts {
             none => none.insert(self.seen.pass_over(path, &self.read, &self.out)?),
         };
         let mut games = Vec::with_capacity(BATCH);
-        while games.len() < BATCH {
-            let end = match reader.next_game() {
+        let damage = loop {
+            match reader.next_game() {
                 Ok(Some(game)) => {
+                    // The end belongs to the last game: it tells whether that was cut off.
+                    let is_full = games.len() + 1 >= BATCH && !game.is_last();
                     games.push(game);
-                    continue;
+                    if is_full {
+                        return Ok(Batch { games, end: None });
+                    }
                 }
-                Ok(None) => Ok(()),
-                Err(error) => Err(Damage { path: path.to_owned(), error }),
-            };
-            (self.reader, self.next, self.seen) = (None, self.next + 1, Seen::default());
-            return Ok(Batch { games, end: Some(end) });
-        }
-        Ok(Batch { games, end: None })
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        (self.reader, self.next, self.seen) = (None, self.next + 1, Seen::default());
+        Ok(Batch { games, end: Some(End { path: path.to_owned(), damage }) })
     }
 }
 
@@ -144,6 +149,12 @@ impl<I> Gathered<I> {
     fn take_up(&mut self, batch: Batch<Outcome>) {
         for outcome in batch.games {
             self.point.seen.add(outcome.checksum);
+            if let (Err(Refusal::Truncated), Some(End { path, damage: None })) =
+                (&outcome.played, &batch.end)
+            {
+                let cut = "it ends before the result of its last game";
+                self.point.report.damage(path.display(), cut);
+            }
             let is_full = match outcome.played {
                 Ok(game) => {
                     self.point.report.keep(game.moves.len());
@@ -158,8 +169,8 @@ impl<I> Gathered<I> {
                 self.ready.push_back(Ok((self.gather.take(), self.point.clone())));
             }
         }
-        if let Some(end) = batch.end {
-            if let Err(Damage { path, error }) = end {
+        if let Some(End { path, damage }) = batch.end {
+            if let Some(error) = damage {
                 self.point.report.damage(path.display(), error);
             }
             self.point.done.push(std::mem::take(&mut self.point.seen));

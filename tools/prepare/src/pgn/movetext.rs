@@ -23,6 +23,8 @@ pub(super) struct MainLine {
 /// Why a movetext cannot be read with certainty.
 pub(super) struct Failure {
     pub refusal: Refusal,
+    /// Whether no move comes before it.
+    pub at_start: bool,
     /// Whether it lies in the very last word, as in a text that was cut off.
     pub at_end: bool,
 }
@@ -36,7 +38,9 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     let mut words = Words::default();
     while let Some(word) = words.next(text) {
         let rest = &text[words.at..];
-        let refuse = |refusal| Err(Failure { refusal, at_end: rest.trim_ascii().is_empty() });
+        let at_start = moves.is_empty();
+        let refuse =
+            |refusal| Err(Failure { refusal, at_start, at_end: rest.trim_ascii().is_empty() });
         let (number, word) = split_number(word);
         if termination.is_some() || (number == b"1." && moves.len() > 1) {
             return refuse(Refusal::Joined);
@@ -62,7 +66,8 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     }
     let unclosed = words.in_comment || words.depth > 0;
     if unclosed || words.stray {
-        return Err(Failure { refusal: Refusal::Unbalanced, at_end: unclosed });
+        let at_start = moves.is_empty();
+        return Err(Failure { refusal: Refusal::Unbalanced, at_start, at_end: unclosed });
     }
     Ok(MainLine { moves, termination })
 }
