@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// The game file to write
-    #[arg(value_name = "OUT")]
+    #[arg(value_name = "OUT", value_parser = partial::output("a game file goes to a file: name one"))]
     pub out: PathBuf,
     /// The game files to join
     #[arg(value_name = "PART", required = true)]

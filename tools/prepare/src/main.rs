@@ -27,13 +27,13 @@ impl Verb {
         let told = &mut stdout();
         match self {
             Self::Pack(options) => {
-                explain_interruption()?;
+                explain_interruption(true)?;
                 pack::pack(&options, told)
             }
             Self::Join(options) => join::join(&options, told),
             Self::Inspect(options) => inspect::inspect(&options, told),
             Self::Expand(arguments) => {
-                explain_interruption()?;
+                explain_interruption(arguments.goes_on())?;
                 arguments.run().map_err(|error| Failure(error.to_string()))
             }
         }
@@ -41,9 +41,10 @@ impl Verb {
 }
 
 /// What is on disk is whole at any moment, so an interruption needs no more than a word.
-fn explain_interruption() -> Result<(), Failure> {
-    let explain = || {
-        eprintln!("\ninterrupted; give the same command again to go on from here");
+fn explain_interruption(goes_on: bool) -> Result<(), Failure> {
+    let explain = move || {
+        let next = if goes_on { "to go on from here" } else { "to begin anew" };
+        eprintln!("\ninterrupted; give the same command again {next}");
         exit(1);
     };
     ctrlc::set_handler(explain)

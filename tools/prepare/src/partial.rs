@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::lock;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
@@ -17,6 +18,24 @@ pub fn part(output: &Path) -> PathBuf {
 /// Where the progress of the work on `output` is: `OUTPUT.state`.
 pub fn state(output: &Path) -> PathBuf {
     beside(output, ".state")
+}
+
+/// Reads the name of an output on the command line; `advice` is for those who give `-`.
+pub fn output(advice: &'static str) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new()
+        .try_map(move |path| if path == Path::new("-") { Err(advice) } else { Ok(path) })
+}
+
+/// Makes sure, before all the work, that a file can be written in the end.
+///
+/// # Errors
+/// When the system does not let it.
+pub fn require_writable(path: &Path) -> Result<(), Failure> {
+    // Under a name that no other run has.
+    let probe = beside(path, &format!(".{}.new", std::process::id()));
+    File::create(&probe)
+        .and_then(|_| fs::remove_file(&probe))
+        .map_err(|error| Failure::file("create", path, &error))
 }
 
 /// Refuses to write over a file.

@@ -1,66 +1,21 @@
-//! `pack`, `join` and `inspect` as they are called: the real binary, killed and called again.
+//! `pack`, `join` and `inspect` as they are called.
 
+mod command;
 mod common;
 
-use common::folder;
+use command::{complain, fixture, names, run, succeed};
 use fianchetto_prepare::game::PlayedGame;
 use fianchetto_prepare::gamefile::GameFile;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-fn prepare(arguments: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fianchetto-prepare"));
-    command.args(arguments).current_dir(folder).stderr(Stdio::piped()).stdout(Stdio::piped());
-    command
-}
-
-fn run(arguments: &[&str], folder: &Path) -> Output {
-    prepare(arguments, folder).output().unwrap()
-}
-
-fn succeed(arguments: &[&str], folder: &Path) -> String {
-    let Output { status, stdout, stderr } = run(arguments, folder);
-    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).unwrap()
-}
-
-fn complain(arguments: &[&str], folder: &Path, code: i32) -> String {
-    let Output { status, stderr, .. } = run(arguments, folder);
-    let stderr = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(code), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr
-}
+use std::path::PathBuf;
+use std::process::Output;
 
 fn games(path: PathBuf) -> Vec<PlayedGame> {
     GameFile::open(&path).unwrap().iter().collect::<Result<_, _>>().unwrap()
 }
 
-/// What is in a folder.
-fn names(folder: &Path) -> Vec<String> {
-    let files = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 /// What python-chess counts in the fixture.
 const PLIES: u64 = 25_176;
-
-/// The 300 games of the fixture, and 20 copies of them: more than five blocks.
-fn fixture(name: &str) -> (PathBuf, Vec<u8>) {
-    let folder = folder(name);
-    let text = include_bytes!("data/games.pgn");
-    fs::write(folder.join("few.pgn"), text).unwrap();
-    let many = text.repeat(20);
-    fs::write(folder.join("many.pgn"), &many).unwrap();
-    (folder, many)
-}
 
 #[test]
 fn a_packed_file_holds_the_games_of_the_pgn() {
@@ -120,168 +75,6 @@ fn shards_share_the_games_and_join_to_all_of_them() {
     };
     assert_eq!(sorted("joined"), sorted("whole"));
     assert!(succeed(&["inspect", "joined"], &folder).contains("300 games"));
-}
-
-/// Starts to pack standard input and feeds it the beginning of `text`.
-fn start(text: &[u8], folder: &Path) -> Child {
-    let arguments = ["pack", "-", "--out", "out", "--threads", "1"];
-    let mut child = prepare(&arguments, folder).stdin(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // The process may end first.
-    let _ = stdin.write_all(text);
-    child.stdin = Some(stdin);
-    child
-}
-
-/// Waits until something is so, but not for ever.
-fn wait_for(mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() && started.elapsed() < Duration::from_secs(30) {
-        sleep(Duration::from_millis(5));
-    }
-}
-
-/// The blocks that the unfinished run on `out` has noted; `None` before it has begun.
-fn blocks(folder: &Path) -> Option<u64> {
-    let json: serde_json::Value =
-        serde_json::from_slice(&fs::read(folder.join("out.state")).ok()?).unwrap();
-    Some(json["blocks"].as_u64().unwrap())
-}
-
-#[test]
-fn a_killed_run_goes_on_to_the_same_bytes() {
-    let (folder, many) = fixture("pack_killed");
-    succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
-    // Killed before the first block, after it, and in the midst of later ones.
-    for (share, has_blocks) in [(10, false), (50, true), (60, true), (97, true)] {
-        let mut child = start(&many[..many.len() * share / 100], &folder);
-        wait_for(|| blocks(&folder).is_some_and(|blocks| blocks > 0 || !has_blocks));
-        sleep(Duration::from_millis(300));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(blocks(&folder).unwrap() > 0, has_blocks);
-        assert!(!folder.join("out").exists());
-    }
-
-    // Other arguments are refused and spoil nothing, nor do other games.
-    for (arguments, told) in [
-        (&["pack", "few.pgn", "--out", "out"][..], "with other inputs: -;"),
-        (&["pack", "-", "--out", "out", "--min-rating", "1"], "with other filters"),
-        (&["pack", "-", "--out", "out", "--shard", "0/2"], "without --shard"),
-    ] {
-        let refusal = complain(arguments, &folder, 1);
-        assert!(refusal.contains("out.state: of an unfinished run"), "{refusal}");
-        assert!(refusal.contains(told), "{refusal}");
-    }
-    let mut other = many.clone();
-    other[many.len() / 10] ^= 1;
-    for (text, told) in [(&other[..], "are not the same now"), (&many[..9_000], "it has only")] {
-        let mut child = start(text, &folder);
-        drop(child.stdin.take());
-        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-        let refusal = String::from_utf8(stderr).unwrap();
-        assert_eq!(status.code(), Some(1));
-        assert!(refusal.contains("standard input: the unfinished run has read"), "{refusal}");
-        assert!(refusal.contains(told), "{refusal}");
-    }
-
-    let mut child = start(&many, &folder);
-    drop(child.stdin.take());
-    assert!(child.wait().unwrap().success());
-    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
-    assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
-}
-
-/// The first input is read to its end, and the second in part, when the run is killed.
-#[test]
-fn a_changed_file_does_not_go_unnoticed() {
-    let (folder, many) = fixture("pack_changed");
-    let few = include_bytes!("data/games.pgn");
-    let pack = |out| ["pack", "few.pgn", "many.pgn", "--threads", "1", "--out", out];
-    succeed(&pack("whole"), &folder);
-    let mut child = prepare(&pack("out"), &folder).spawn().unwrap();
-    wait_for(|| blocks(&folder) > Some(0));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let unfinished = fs::read(folder.join("out.part")).unwrap();
-
-    let changed = |text: &[u8]| {
-        let mut text = text.to_vec();
-        let digit = text.iter().position(u8::is_ascii_digit).unwrap();
-        text[digit] ^= 1;
-        text
-    };
-    for (file, sound, other, told) in [
-        ("few.pgn", &few[..], changed(few), "few.pgn: the unfinished run has read 300"),
-        ("many.pgn", &many, changed(&many), "many.pgn: the unfinished run has read "),
-        ("many.pgn", &many, many.repeat(2), "out.state: of an unfinished run when many.pgn was"),
-    ] {
-        fs::write(folder.join(file), other).unwrap();
-        let refusal = complain(&pack("out"), &folder, 1);
-        assert!(refusal.contains(told), "{refusal}");
-        // At most what was written after the last note is cut off.
-        let part = fs::read(folder.join("out.part")).unwrap();
-        assert!(part.len() > 1_000 && unfinished.starts_with(&part));
-        fs::write(folder.join(file), sound).unwrap();
-    }
-    // Written anew with the same games, they are as good as before.
-    succeed(&pack("out"), &folder);
-    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
-}
-
-#[test]
-fn an_output_is_written_by_one_run_at_a_time() {
-    let (folder, many) = fixture("pack_locked");
-    succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
-    let mut child = start(&many[..many.len() / 2], &folder);
-    wait_for(|| blocks(&folder).is_some());
-    for arguments in [&["pack", "-", "--out", "out"][..], &["join", "out", "whole"]] {
-        let told = complain(arguments, &folder, 1);
-        assert!(told.contains("out.part: another run is writing it"), "{told}");
-    }
-    child.stdin.as_mut().unwrap().write_all(&many[many.len() / 2..]).unwrap();
-    assert!(child.wait_with_output().unwrap().status.success());
-    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
-    assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
-}
-
-#[test]
-fn files_that_no_unfinished_run_has_left_are_not_touched() {
-    let (folder, _) = fixture("pack_taken");
-    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
-    for (file, told) in [
-        ("out.part", "out.part is there, but not of an unfinished run"),
-        ("out.state", "out.state: not the state of an unfinished run"),
-    ] {
-        fs::write(folder.join(file), "mine").unwrap();
-        for arguments in [&["pack", "few.pgn", "--out", "out"][..], &["join", "out", "few"]] {
-            let refusal = complain(arguments, &folder, 1);
-            assert!(refusal.contains(told), "{refusal}");
-        }
-        assert_eq!(fs::read(folder.join(file)).unwrap(), b"mine");
-        fs::remove_file(folder.join(file)).unwrap();
-        assert_eq!(names(&folder), ["few", "few.pgn", "many.pgn"]);
-    }
-    // What a finished run may leave when it is killed in the end is in nobody's way.
-    fs::write(folder.join("out.state"), r#"["few.pgn"]"#).unwrap();
-    succeed(&["join", "out", "few"], &folder);
-    assert_eq!(names(&folder), ["few", "few.pgn", "many.pgn", "out"]);
-}
-
-#[test]
-fn an_interrupted_join_begins_again() {
-    let (folder, _) = fixture("join_again");
-    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
-    succeed(&["pack", "many.pgn", "--out", "many"], &folder);
-    succeed(&["join", "whole", "few", "many"], &folder);
-    let whole = fs::read(folder.join("whole")).unwrap();
-    fs::write(folder.join("out.part"), &whole[..whole.len() / 2]).unwrap();
-    fs::write(folder.join("out.state"), r#"["few", "many"]"#).unwrap();
-    let told = complain(&["join", "out", "many"], &folder, 1);
-    assert!(told.contains("unfinished run with other parts"), "{told}");
-    succeed(&["join", "out", "few", "many"], &folder);
-    assert!(fs::read(folder.join("out")).unwrap() == whole);
-    assert_eq!(names(&folder), ["few", "few.pgn", "many", "many.pgn", "out", "whole"]);
 }
 
 #[test]
@@ -389,6 +182,18 @@ fn mistakes_are_told_in_a_line() {
         (&["pack", "few.pgn", "--out", "o", "--report", "."], 1, "no regular file"),
         (&["pack", "in.part", "--out", "in"], 1, "in.part would be written over"),
         (&["join", "in", "in.part"], 1, "in.part would be written over"),
+        (&["pack", "few.pgn", "--out", "-"], 2, "a game file goes to a file"),
+        (&["pack", "few.pgn", "--out", "o", "--report", "-"], 2, "this report goes to a file"),
+        (
+            &["pack", "few.pgn", "--out", "o", "--report", "no/such/r"],
+            1,
+            "no/such/r: cannot create",
+        ),
+        (&["join", "-", "few"], 2, "a game file goes to a file"),
+        (&["expand", "few", "--encoding", "canonical12", "--out", "-"], 2, "give --stream"),
+        (&["expand", "-", "--encoding", "canonical12", "--out", "o"], 1, "standard input"),
+        (&["join", "o", "-"], 1, "-: a game file is read here and there"),
+        (&["inspect", "-"], 1, "-: a game file is read here and there"),
         (&["join", "o", "few.pgn"], 1, "not a game file"),
         (&["join", "o", "few", "./few"], 1, "few and ./few are the same file"),
         (&["inspect", "there"], 1, "not a game file"),
@@ -398,5 +203,6 @@ fn mistakes_are_told_in_a_line() {
         assert!(told.contains(expected), "{arguments:?}: {told}");
         assert!(!folder.join("o").exists() && !folder.join("o.part").exists());
     }
+    assert_eq!(names(&folder), ["few", "few.pgn", "in.part", "many.pgn", "there"]);
     assert_eq!(fs::read(folder.join("few.pgn")).unwrap(), include_bytes!("data/games.pgn"));
 }

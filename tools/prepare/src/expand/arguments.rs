@@ -3,10 +3,11 @@
 use super::job::{ExpandError, Manifest, Options, Split};
 use super::{to_shards, to_stream};
 use crate::gamefile::GameFile;
+use crate::partial;
+use crate::progress::Progress;
 use crate::shard::Shard;
 use crate::threads;
 use fianchetto::encoding::Encoding;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub struct Arguments {
     #[arg(long, value_parser = encoding)]
     encoding: Encoding,
     /// The folder for shards and manifest.json; the same command goes on where it was interrupted
-    #[arg(long, value_name = "DIR", required_unless_present = "stream")]
+    #[arg(long, value_name = "DIR", required_unless_present = "stream", value_parser = partial::output("shards go to a folder: name one, or give --stream"))]
     out: Option<PathBuf>,
     /// Write the shards to standard output, one after the other, and none to disk
     #[arg(long, conflicts_with = "out")]
@@ -53,6 +54,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Whether the same command goes on where it was interrupted.
+    pub fn goes_on(&self) -> bool {
+        !self.stream
+    }
+
     /// Does what is asked; progress and summary go to standard error.
     ///
     /// # Errors
@@ -70,11 +76,11 @@ impl Arguments {
             threads: threads::count(self.threads).get(),
             checkpoint: Duration::from_secs(10),
         };
-        let bar = ProgressBar::no_length().with_style(style());
+        let progress = Progress::new();
         match self.out {
             Some(folder) => {
-                let manifest = to_shards(&games, &options, &folder, &bar)?;
-                bar.finish_and_clear();
+                let manifest = to_shards(&games, &options, &folder, &progress)?;
+                drop(progress);
                 let Manifest { games, positions, shards, .. } = manifest;
                 eprintln!(
                     "{positions} positions of {games} games in {shards} shards: {}",
@@ -85,18 +91,14 @@ impl Arguments {
                 }
             }
             None => {
-                let positions = to_stream(&games, &options, self.epochs, &mut io::stdout(), &bar)?;
-                bar.finish_and_clear();
+                let positions =
+                    to_stream(&games, &options, self.epochs, &mut io::stdout(), &progress)?;
+                drop(progress);
                 eprintln!("{positions} positions streamed");
             }
         }
         Ok(())
     }
-}
-
-fn style() -> ProgressStyle {
-    let template = "{wide_bar} {human_pos}/{human_len} positions, {per_sec}, {eta} left";
-    ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {

@@ -3,8 +3,8 @@
 use super::job::{ExpandError, file_error};
 use super::state::{self, State};
 use crate::partial::write_whole;
+use crate::progress::{Progress, Unit};
 use crate::shards::{self, Frame, Layout};
-use indicatif::ProgressBar;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -19,13 +19,13 @@ struct Sorted {
 }
 
 /// Writes the shards that are not there yet; returns the lengths of all.
-pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<Vec<u64>, ExpandError> {
+pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>, ExpandError> {
     let limit = state.output_positions();
     let shards = limit.div_ceil(shards::POSITIONS as u64) as usize;
     let mut done = (0..shards).take_while(|&number| state::shard(folder, number).exists()).count();
     // The positions still to be written, counted from the first of all.
     let wanted = (done * shards::POSITIONS) as u64..limit;
-    bar.set_position(wanted.start);
+    progress.begin("writing shards", Unit::Positions, Some(limit), wanted.start, wanted.start);
 
     let mut buckets = Vec::new();
     let mut end = 0;
@@ -50,7 +50,7 @@ pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<Vec<u64>, 
         });
         let mut frame = Frame::new(state.layout());
         let mut write = |frame: &mut Frame| -> Result<(), ExpandError> {
-            bar.inc(frame.len() as u64);
+            progress.add(frame.len() as u64);
             let path = state::shard(folder, done);
             write_whole(&path, |file| frame.write(file)).map_err(file_error("write", &path))?;
             done += 1;

@@ -21,7 +21,7 @@ pub use stream::to_stream;
 
 use crate::gamefile::GameFile;
 use crate::lock;
-use indicatif::ProgressBar;
+use crate::progress::Progress;
 use job::{expected_positions, file_error};
 use state::State;
 use std::fs;
@@ -31,7 +31,7 @@ use std::path::Path;
 /// stopped when called again with the same options; `memory`, `threads` and
 /// `checkpoint` may differ.
 ///
-/// `bar` counts positions. Returns what the manifest says.
+/// `progress` counts positions. Returns what the manifest says.
 ///
 /// # Errors
 /// When the folder holds something else or another run is at work in it, a finished one lacks a
@@ -40,7 +40,7 @@ pub fn to_shards(
     games: &GameFile,
     options: &Options,
     folder: &Path,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<Manifest, ExpandError> {
     let job = Job::new(games, options)?;
     let is_new = !folder.exists();
@@ -48,7 +48,7 @@ pub fn to_shards(
     let lock_file = state::lock(folder);
     let lock = lock::take(&lock_file).map_err(file_error("create", &lock_file))?;
     let lock = lock.ok_or_else(|| ExpandError::Busy { folder: folder.to_owned() })?;
-    let made = make(games, options, job, folder, bar);
+    let made = make(games, options, job, folder, progress);
     // Should the lock's file stay behind, it locks nothing.
     let _ = fs::remove_file(lock_file);
     drop(lock);
@@ -65,7 +65,7 @@ fn make(
     options: &Options,
     job: Job,
     folder: &Path,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<Manifest, ExpandError> {
     if let Some(manifest) = Manifest::read(folder)? {
         if manifest.job != job {
@@ -77,16 +77,13 @@ fn make(
     }
     let expected = expected_positions(games, options, job.rate);
     let mut state = State::open(folder, &job, expected, options.memory)?;
-    bar.set_length(expected);
-    buckets::fill(games, options, folder, &mut state, bar)?;
+    buckets::fill(games, options, folder, &mut state, progress)?;
     let (games, positions) = (state.games, state.output_positions());
     if positions == 0 {
         state::remove(folder)?;
         return Err(ExpandError::Nothing);
     }
-    bar.set_length(positions);
-    bar.set_position(0);
-    let shard_bytes = cut::cut(&state, folder, bar)?;
+    let shard_bytes = cut::cut(&state, folder, progress)?;
     let shards = shard_bytes.len();
     let manifest = Manifest { job, games, positions, shards, shard_bytes };
     manifest.write(folder)?;

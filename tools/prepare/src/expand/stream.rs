@@ -4,8 +4,8 @@ use super::job::{ExpandError, Job, Options, expected_positions};
 use super::sampler::{Expander, Sampler};
 use crate::game::spread;
 use crate::gamefile::GameFile;
+use crate::progress::{Progress, Unit};
 use crate::shards::{self, Frame, Layout};
-use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -28,16 +28,14 @@ pub fn to_stream(
     options: &Options,
     epochs: u64,
     out: &mut impl Write,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<u64, ExpandError> {
     let job = Job::new(games, options)?;
     let layout = Layout::new(options.encoding);
-    if epochs > 0 {
-        let positions =
-            job.limit.unwrap_or(u64::MAX).min(expected_positions(games, options, job.rate));
-        bar.set_length(epochs * positions);
-    }
-    let mut pipe = Pipe { out, bar, frame: Frame::new(layout.clone()), written: 0 };
+    let expected = expected_positions(games, options, job.rate).min(job.limit.unwrap_or(u64::MAX));
+    let total = (epochs > 0).then(|| epochs.saturating_mul(expected));
+    progress.begin("streaming", Unit::Positions, total, 0, 0);
+    let mut pipe = Pipe { out, progress, frame: Frame::new(layout.clone()), written: 0 };
     let mut epochs_left = (0..).take_while(|&epoch| epochs == 0 || epoch < epochs);
     let finished = epochs_left
         .try_for_each(|epoch| {
@@ -56,7 +54,7 @@ pub fn to_stream(
 /// Positions on their way to the reader.
 struct Pipe<'a, W> {
     out: &'a mut W,
-    bar: &'a ProgressBar,
+    progress: &'a Progress,
     frame: Frame,
     written: u64,
 }
@@ -76,7 +74,7 @@ impl<W: Write> Pipe<'_, W> {
         let written = self.frame.write(self.out).and_then(|()| self.out.flush());
         written.map_err(ExpandError::Stream)?;
         self.written += count;
-        self.bar.inc(count);
+        self.progress.add(count);
         Ok(())
     }
 }

@@ -25,6 +25,8 @@ pub enum GameFileError {
     },
     /// A game that the format cannot hold.
     Unwritable(String),
+    /// `-` was given for a game file.
+    StandardInput,
     /// One of the above, in this file.
     In(PathBuf, Box<GameFileError>),
 }
@@ -58,6 +60,11 @@ impl fmt::Display for GameFileError {
             Self::NoSuch { what, number, count } => {
                 write!(f, "no {what} {number}: expected a number below {count}")
             }
+            Self::StandardInput => write!(
+                f,
+                "a game file is read here and there, so it cannot come through standard input; write it \
+                 to a file and name that"
+            ),
             Self::Unwritable(what) => write!(f, "{what}"),
             Self::In(path, error) => write!(f, "{}: {error}", path.display()),
         }

@@ -35,6 +35,9 @@ impl GameFile {
     /// When it is no game file or is damaged; the error names the file. Damage inside a block shows
     /// when the block is read.
     pub fn open(path: &Path) -> Result<Self, GameFileError> {
+        if path == Path::new("-") {
+            return Err(GameFileError::StandardInput.of(path));
+        }
         Self::read_table(path).map_err(|error| error.of(path))
     }
 

@@ -7,7 +7,7 @@ mod steps;
 use crate::failure::Failure;
 use crate::filter::Filters;
 use crate::gamefile::{self, Writer};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::shard::Shard;
 use crate::{partial, threads};
 use state::Job;
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use steps::steps;
 
@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
     /// The game file to write
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = partial::output("a game file goes to a file: name one"))]
     pub out: PathBuf,
     /// Only the games of one of N parts, I from 0: machines can share the work, `join` the parts
     #[arg(long, value_name = "I/N")]
@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     /// Also write the report as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = partial::output("this report goes to a file: name one"))]
     pub report: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -60,19 +60,22 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     let mut written = vec![partial::part(&options.out), partial::state(&options.out)];
     written.extend(options.report.clone());
     partial::require_apart(&written, &options.inputs)?;
+    options.report.as_deref().map_or(Ok(()), partial::require_writable)?;
     let job = Job::new(options)?;
     let (mut writer, start) = state::begin(&options.out, &job)?;
 
     let before: u64 = job.inputs[..start.done.len()].iter().filter_map(|source| source.bytes).sum();
     let read = Arc::new(AtomicU64::new(before));
     let total = job.inputs.iter().map(|source| source.bytes).sum();
-    let mut progress = Progress::new(total, Arc::clone(&read), start.report.games());
+    let progress = Progress::new();
+    progress.begin("packing", Unit::Games, total, before, start.report.games());
     let mut point = start.clone();
     let mut noted: Option<Instant> = None;
-    for step in steps(&job, &options.out, start, read, threads::count(options.threads)) {
+    for step in steps(&job, &options.out, start, Arc::clone(&read), threads::count(options.threads))
+    {
         let (block, reached) = step?;
         point = reached;
-        progress.update(point.report.games());
+        progress.update(read.load(Ordering::Relaxed), point.report.games());
         let Some(block) = block else { continue };
         writer.append(&block).map_err(|error| error.of(&partial::part(&options.out)))?;
         if noted.is_none_or(|noted| noted.elapsed() >= NOTE_EVERY) {
@@ -80,7 +83,7 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             noted = Some(Instant::now());
         }
     }
-    progress.finish();
+    drop(progress);
 
     let report = &point.report;
     if let Some(path) = &options.report {
