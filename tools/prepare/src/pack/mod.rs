@@ -5,6 +5,7 @@ mod steps;
 
 use crate::failure::Failure;
 use crate::filter::Filters;
+use crate::number::whole;
 use crate::progress::Progress;
 use crate::shard::Shard;
 use crate::{partial, threads};
@@ -38,7 +39,7 @@ pub struct Options {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Threads that work beside the one that reads [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(threads::ALLOWED))]
     pub threads: Option<NonZeroUsize>,
     /// Also write the report as JSON
     #[arg(long, value_name = "FILE")]
@@ -46,6 +47,21 @@ pub struct Options {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub filters: Filters,
+}
+
+impl Options {
+    /// Whether the arguments go together.
+    ///
+    /// # Errors
+    /// Which do not, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err("- is given twice, but standard input can be read once; expected one -: \
+                        leave the other away"
+                .to_owned());
+        }
+        self.filters.check()
+    }
 }
 
 /// Packs games as asked, and tells on `told` what became of them.
@@ -97,7 +113,10 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
         options.out.display(),
         bytes as f64 / plies.max(1) as f64
     );
-    writeln!(told, "{summary}").map_err(|error| Failure(format!("cannot tell: {error}")))?;
+    writeln!(told, "{summary}").map_err(|error| {
+        let out = options.out.display();
+        Failure(format!("{out} is finished, but: {}", Failure::untold(&error)))
+    })?;
     match point.report.damaged.first() {
         None => Ok(()),
         Some(damage) => Err(Failure(damage.clone())),

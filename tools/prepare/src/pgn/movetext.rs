@@ -7,7 +7,7 @@ use fianchetto::chess::{Board, Move};
 use std::sync::LazyLock;
 
 /// The most plies that a game can have: 8,848.5 moves under the seventy-five-move rule.
-const PLIES_MAX: usize = 17_697;
+pub const PLIES_MAX: usize = 17_697;
 
 /// Words that are no moves: they stand for the side to move passing.
 const NULL_MOVES: [&[u8]; 4] = [b"--", b"Z0", b"0000", b"@@@@"];
