@@ -45,7 +45,8 @@ impl Date {
 
     /// Whether the calendar has such a day, month or year.
     pub fn is_possible(self) -> bool {
-        let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
+        let divides = |years| self.year.is_multiple_of(years);
+        let is_leap = divides(4) && (!divides(100) || divides(400));
         let days = match self.month {
             2 => 28 + u16::from(is_leap),
             4 | 6 | 9 | 11 => 30,
