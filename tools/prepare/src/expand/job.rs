@@ -226,7 +226,7 @@ impl fmt::Display for ExpandError {
             ),
             Self::Nothing => write!(
                 f,
-                "no position was taken from the game file; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
+                "no position was taken from the game file, expected some; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
             ),
             Self::NoGames(path) => write!(
                 f,
