@@ -50,7 +50,7 @@ pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     let games: u64 = parts.iter().map(GameFile::len).sum();
     let out = options.out.display();
     writeln!(told, "{out}: {games} games of {} files", parts.len())
-        .map_err(|error| Failure(format!("cannot tell: {error}")))
+        .map_err(|error| Failure(format!("{out} is finished, but: {}", Failure::untold(&error))))
 }
 
 /// Refuses a file that is named twice: all its games would be there twice.

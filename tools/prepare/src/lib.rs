@@ -14,7 +14,7 @@
 //! files to one), [`inspect`](mod@inspect) (a game file to the eye), [`expand`](mod@expand) (games to
 //! shuffled positions, in shards or through a pipe). What they share: [`threads`] (work in parallel,
 //! results in order), [`progress`], [`partial`] (unfinished files), [`lock`] (one run at a time),
-//! [`failure`].
+//! [`failure`], [`number`].
 #![deny(missing_docs)]
 
 pub mod expand;
@@ -26,6 +26,7 @@ pub mod input;
 pub mod inspect;
 pub mod join;
 pub mod lock;
+pub mod number;
 pub mod pack;
 pub mod partial;
 pub mod pgn;

@@ -6,7 +6,7 @@ mod random_games;
 use common::folder;
 use fianchetto::chess::{Game, Move};
 use fianchetto::encoding::Encoding;
-use fianchetto_prepare::expand::{ExpandError, Options, Split, to_shards, to_stream};
+use fianchetto_prepare::expand::{ExpandError, Job, Options, Split, to_shards, to_stream};
 use fianchetto_prepare::game::{GameResult, PlayedGame};
 use fianchetto_prepare::gamefile::{Block, GameFile, Writer};
 use fianchetto_prepare::lock;
@@ -63,6 +63,11 @@ fn expand(games: &GameFile, options: &Options, out: &Path) -> BTreeMap<String, V
 fn stream(games: &GameFile, options: &Options, epochs: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let count = to_stream(games, options, epochs, &mut bytes, &Progress::hidden()).unwrap();
+    let line = bytes.iter().position(|&byte| byte == b'\n').unwrap();
+    let job: Job = serde_json::from_slice(&bytes.drain(..=line).collect::<Vec<_>>()).unwrap();
+    assert_eq!(job, Job::new(games, options).unwrap());
+    let end = String::from_utf8_lossy(&bytes[bytes.len() - 128..]);
+    assert!(end.starts_with("\u{fffd}NUMPY") && end.contains("'shape': (0,)"), "{end}");
     assert_eq!(count, records(&bytes, options.encoding).len() as u64);
     bytes
 }
@@ -94,7 +99,7 @@ fn array<'a>(bytes: &mut &'a [u8], entry: usize) -> &'a [u8] {
     data
 }
 
-/// The records of shards one after the other.
+/// The records of shards one after the other; a shard without any comes last, if at all.
 fn records(mut bytes: &[u8], encoding: Encoding) -> Vec<Record> {
     let layout = Layout::new(encoding);
     let mut records = Vec::new();
@@ -104,6 +109,7 @@ fn records(mut bytes: &[u8], encoding: Encoding) -> Vec<Record> {
             array(&mut bytes, 2).chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
         let mut next_legal = 0;
         assert!(entries.len() <= 10_000 * layout.record_len());
+        assert!(!entries.is_empty() || bytes.is_empty());
         for entry in entries.chunks(layout.record_len()) {
             let (fields, planes) = entry.split_at(21);
             let (constants, squares) = planes.split_at(layout.constant_planes.len());

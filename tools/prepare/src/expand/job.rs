@@ -1,6 +1,7 @@
 //! What is to be expanded, and how that is said in files and messages.
 
 use super::state;
+use crate::failure::{Failure, advice};
 use crate::gamefile::{GameFile, GameFileError};
 use crate::partial;
 use crate::shard::Shard;
@@ -240,6 +241,8 @@ pub enum ExpandError {
     },
     /// No position is taken.
     Nothing,
+    /// There are no games in this file.
+    NoGames(PathBuf),
     /// The stream's reader could not be written to.
     Stream(io::Error),
 }
@@ -248,7 +251,7 @@ impl fmt::Display for ExpandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { action, path, error } => {
-                write!(f, "cannot {action} {}: {error}", path.display())
+                write!(f, "{}", Failure::file(action, path, error))
             }
             Self::Games(error) => error.fmt(f),
             Self::Illegal(error) => {
@@ -282,9 +285,16 @@ impl fmt::Display for ExpandError {
             ),
             Self::Nothing => write!(
                 f,
-                "no position was taken from the game file; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
+                "no position was taken from the game file, expected some; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
             ),
-            Self::Stream(error) => write!(f, "cannot write to standard output: {error}"),
+            Self::NoGames(path) => write!(
+                f,
+                "{}: there are no games in it, expected some; pack others, or see with `pack --report` why none was kept",
+                path.display()
+            ),
+            Self::Stream(error) => {
+                write!(f, "cannot write to standard output: {error}; {}", advice(error))
+            }
         }
     }
 }

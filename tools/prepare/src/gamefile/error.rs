@@ -1,5 +1,6 @@
 //! What can be wrong with a game file.
 
+use crate::failure::advice;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -8,6 +9,8 @@ use std::{fmt, io};
 pub enum GameFileError {
     /// The file system said no.
     Io(io::Error),
+    /// Not a file that can be read at any place, but this.
+    NotAFile(&'static str),
     /// The file begins otherwise than every game file does.
     NotAGameFile,
     /// Written by a version of the format that this program does not know.
@@ -44,7 +47,11 @@ impl GameFileError {
 impl fmt::Display for GameFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => write!(f, "{error}"),
+            Self::Io(error) => write!(f, "{error}; {}", advice(error)),
+            Self::NotAFile(found) => write!(
+                f,
+                "expected a game file, but it is {found}; name a file, written to disk by `pack`"
+            ),
             Self::NotAGameFile => write!(
                 f,
                 "not a game file: expected it to begin with \"FIANGAME\"; make one with `pack`"

@@ -6,7 +6,7 @@ use super::{
     u64_at,
 };
 use crate::game::PlayedGame;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -42,13 +42,23 @@ impl GameFile {
     }
 
     fn read_table(path: &Path) -> Result<Self, GameFileError> {
+        // To open a pipe would wait for somebody to write to it.
+        match fs::metadata(path)? {
+            found if found.is_dir() => return Err(GameFileError::NotAFile("a folder")),
+            found if !found.is_file() => return Err(GameFileError::NotAFile("a pipe or device")),
+            _ => {}
+        }
         let mut file = File::open(path)?;
         let mut head = [0; HEAD_LEN];
         file.read_exact(&mut head).map_err(|_| GameFileError::NotAGameFile)?;
         check_head(&head)?;
 
         let len = file.metadata()?.len();
-        let cut_off = || damaged("it is cut off");
+        let cut_off = || {
+            damaged(
+                "it does not end as one: it is cut off, not finished, or has more behind its end",
+            )
+        };
         let foot_at = len.checked_sub(FOOT_LEN as u64).ok_or_else(cut_off)?;
         let mut foot = [0; FOOT_LEN];
         file.seek(SeekFrom::Start(foot_at))?;
@@ -82,7 +92,7 @@ impl GameFile {
             plies += u64::from(plies_here);
         }
         if offset != table_at || games != u64_at(&foot, 8) || plies != u64_at(&foot, 16) {
-            return Err(damaged("its blocks do not add up"));
+            return Err(damaged("its blocks do not add up to it (`join` puts files together)"));
         }
         Ok(Self { path: path.to_owned(), file: Mutex::new(file), blocks, games, plies })
     }

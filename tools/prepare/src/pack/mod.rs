@@ -7,6 +7,7 @@ mod steps;
 use crate::failure::Failure;
 use crate::filter::Filters;
 use crate::gamefile::{self, Writer};
+use crate::number::whole;
 use crate::progress::{Progress, Unit};
 use crate::shard::Shard;
 use crate::{partial, threads};
@@ -40,7 +41,7 @@ pub struct Options {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Threads that work beside the one that reads [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(threads::ALLOWED))]
     pub threads: Option<NonZeroUsize>,
     /// Also write the report as JSON
     #[arg(long, value_name = "FILE", value_parser = partial::output("this report goes to a file: name one"))]
@@ -48,6 +49,21 @@ pub struct Options {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub filters: Filters,
+}
+
+impl Options {
+    /// Whether the arguments go together.
+    ///
+    /// # Errors
+    /// Which do not, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err("- is given twice, but standard input can be read once; expected one -: \
+                        leave the other away"
+                .to_owned());
+        }
+        self.filters.check()
+    }
 }
 
 /// Packs games as asked, and tells on `told` what became of them.
@@ -97,7 +113,13 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             String::new()
         }
     };
-    write!(told, "{report}{size}").map_err(|error| Failure(format!("cannot tell: {error}")))?;
+    write!(told, "{report}{size}").map_err(|error| {
+        let untold = Failure::untold(&error);
+        match nothing {
+            None => Failure(format!("{} is finished, but: {untold}", options.out.display())),
+            Some(_) => untold,
+        }
+    })?;
 
     let nothing = nothing.map(|why| {
         let first = options.inputs[0].display();

@@ -7,7 +7,7 @@ use fianchetto::chess::{Board, Move};
 use std::sync::LazyLock;
 
 /// The most plies that a game can have: 8,848.5 moves under the seventy-five-move rule.
-const PLIES_MAX: usize = 17_697;
+pub const PLIES_MAX: usize = 17_697;
 
 /// Words that are no moves: they stand for the side to move passing.
 const NULL_MOVES: [&[u8]; 4] = [b"--", b"Z0", b"0000", b"@@@@"];
@@ -86,6 +86,14 @@ fn is_remark(word: &[u8]) -> bool {
     word == b"e.p." || word == b"ep" || word.iter().all(|byte| b"!?+#".contains(byte))
 }
 
+/// Whether `e8` is written `e8(Q)`: the parenthesis right after a pawn's move to the last rank is no
+/// variation.
+fn promotes(word: &[u8], rest: &[u8]) -> bool {
+    matches!(rest, [b'(', b'Q' | b'R' | b'B' | b'N', b')', ..])
+        && matches!(word, [.., b'a'..=b'h', b'1' | b'8'])
+        && !word.iter().any(u8::is_ascii_uppercase)
+}
+
 /// Finds the words of the main line; comments, variations and glyphs (`$4`) are passed over.
 ///
 /// When lines were added to the text it goes on where it was.
@@ -126,9 +134,11 @@ impl Words {
                 b'$' => self.skip_to(text, |byte| !byte.is_ascii_digit()),
                 byte if byte.is_ascii_whitespace() => {}
                 _ => {
-                    self.skip_to(text, |byte| {
-                        byte.is_ascii_whitespace() || b"{}();$".contains(&byte)
-                    });
+                    self.skip_word(text);
+                    if promotes(&text[start..self.at], &text[self.at..]) {
+                        self.at += "(Q)".len();
+                        self.skip_word(text);
+                    }
                     if self.depth == 0 {
                         return Some(&text[start..self.at]);
                     }
@@ -136,6 +146,10 @@ impl Words {
             }
         }
         None
+    }
+
+    fn skip_word(&mut self, text: &[u8]) {
+        self.skip_to(text, |byte| byte.is_ascii_whitespace() || b"{}();$".contains(&byte));
     }
 
     fn skip_to(&mut self, text: &[u8], stop: impl Fn(u8) -> bool) {

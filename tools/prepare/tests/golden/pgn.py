@@ -12,6 +12,7 @@ import io
 import logging
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -73,9 +74,16 @@ def decompressed(path):
     return data
 
 
+def lettered(data):
+    """Text as python-chess knows it: figurines as letters, `e8(Q)` as `e8=Q`."""
+    for letter, figurine in chess.UNICODE_PIECE_SYMBOLS.items():
+        data = data.replace(figurine.encode(), letter.upper().encode())
+    return re.sub(rb"\b([a-h]x?[a-h]?[18])\(([QRBN])\)", rb"\1=\2", data)
+
+
 def games(data):
     """The games that python-chess reads without complaint, and that have moves and a result."""
-    text = io.StringIO(data.decode("latin-1"), newline=None)
+    text = io.StringIO(lettered(data).decode("latin-1"), newline=None)
     while (game := chess.pgn.read_game(text)) is not None:
         moves = " ".join(move.uci() for move in game.mainline_moves())
         headers = game.headers
