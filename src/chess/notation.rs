@@ -6,6 +6,7 @@
 
 use super::{Board, Color, File, Move, Piece, Rank, Square, color_name, quoted};
 use std::fmt;
+use std::str;
 
 /// A move that cannot be played, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,7 +205,8 @@ fn disambiguation(board: &Board, piece: Piece, mv: Move) -> String {
 /// Reads a move in algebraic notation as people write it. The result is legal.
 ///
 /// Accepted beside the standard: `0-0`, `e8Q`, `e8(Q)`, missing or wrong check and capture marks,
-/// `!` and `?`, `e.p.`, needless or full origin squares (`Ng1f3`, `Ng1-f3`, `e2e4`).
+/// `!` and `?`, `e.p.`, needless or full origin squares (`Ng1f3`, `Ng1-f3`, `e2e4`), figurines of
+/// either colour (`♘f3`, `♞f3`).
 ///
 /// # Errors
 /// When the text is no move, fits several legal moves or none.
@@ -212,15 +214,18 @@ pub fn from_san(board: &Board, text: &str) -> Result<Move, IllegalMove> {
     from_san_bytes(board, text.trim().as_bytes()).map_err(|reason| illegal(board, text, reason))
 }
 
-/// [`from_san`] for whoever reads moves by the million: bytes of any encoding, and an error that
-/// costs nothing to make.
+/// [`from_san`] for whoever reads moves by the million: bytes of any encoding (figurines are known in
+/// UTF-8), and an error that costs nothing to make.
 ///
 /// # Errors
 /// When the text is no move, fits several legal moves or none.
 pub fn from_san_bytes(board: &Board, text: &[u8]) -> Result<Move, Reason> {
     let side = board.side_to_move();
     let (piece, from_file, from_rank, to, promotion) = match San::read(text) {
-        None => return Err(Reason::NotSan),
+        None => {
+            let letters = with_letters(text).ok_or(Reason::NotSan)?;
+            return from_san_bytes(board, letters.as_bytes());
+        }
         Some(San::Castling(file)) => {
             let rights = board.castle_rights(side);
             let rook = if file == File::G { rights.short } else { rights.long };
@@ -335,6 +340,19 @@ fn file(letter: u8) -> Option<File> {
 
 fn rank(digit: u8) -> Option<Rank> {
     Rank::try_index(usize::from(digit.checked_sub(b'1')?))
+}
+
+/// A SAN text with letters in place of its figurines; `None` when there are none.
+#[cold]
+fn with_letters(text: &[u8]) -> Option<String> {
+    // The white pieces, then the black ones, each in the order of the letters.
+    const FIGURINES: &str = "♔♕♖♗♘♙♚♛♜♝♞♟";
+    const LETTERS: &[u8; 6] = b"KQRBNP";
+    let place = |c| FIGURINES.chars().position(|figurine| figurine == c);
+    let text = str::from_utf8(text).ok().filter(|text| text.contains(|c| place(c).is_some()))?;
+    // A selector of text or picture may follow a figurine.
+    let text = text.chars().filter(|c| !matches!(c, '\u{fe0e}' | '\u{fe0f}'));
+    Some(text.map(|c| place(c).map_or(c, |place| LETTERS[place % 6].into())).collect())
 }
 
 /// A SAN text without what only comments on the move: check marks, `!`, `?`, `e.p.`, blanks.

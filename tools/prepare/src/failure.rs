@@ -3,7 +3,7 @@
 use crate::gamefile::GameFileError;
 use crate::input::InputError;
 use std::path::Path;
-use std::{fmt, io};
+use std::{fmt, io, io::ErrorKind};
 
 /// Why a verb failed, in one line for the user: what was found, what was expected, what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,37 @@ impl Failure {
     /// What the system said when it was to do something (`create`, `read`, …) with a file.
     pub fn file(action: &str, path: &Path, error: &io::Error) -> Self {
         let path = path.display();
-        Self(format!("{path}: cannot {action}: {error}; see that it can be, and try again"))
+        Self(format!("{path}: cannot {action}: {error}; {}", advice(error)))
+    }
+
+    /// What the system said when the report was to be written to standard output.
+    pub fn untold(error: &io::Error) -> Self {
+        let advice = advice(error);
+        Self(format!("cannot write the report to standard output: {error}; {advice}"))
+    }
+}
+
+/// What was expected where the system reported an error, and what to do.
+pub fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "expected an existing file or folder: check the name",
+        ErrorKind::PermissionDenied => {
+            "expected permission: change the rights, or name another place"
+        }
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "expected a folder, or a name not taken: name another"
+        }
+        ErrorKind::IsADirectory => "expected a file: name one",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "expected more room: free some, or name a place on another disk"
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            "expected a disk that can be written to: name another place"
+        }
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            "expected what this program wrote, unchanged: remove it, or name another"
+        }
+        _ => "expected the system to do so: see to what it reports, and try again",
     }
 }
 

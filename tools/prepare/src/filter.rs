@@ -1,7 +1,8 @@
 //! Which games are wanted.
 
 use crate::game::PlayedGame;
-use crate::pgn::{Date, RawGame, Refusal, Tags};
+use crate::number::whole;
+use crate::pgn::{Date, PLIES_MAX, RawGame, Refusal, Tags};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::str;
@@ -11,26 +12,26 @@ use std::str;
 #[command(next_help_heading = "Which games")]
 pub struct Filters {
     /// Both players' ratings are at least this
-    #[arg(long, value_name = "RATING")]
+    #[arg(long, value_name = "RATING", value_parser = whole(0..=u16::MAX))]
     pub min_rating: Option<u16>,
     /// Both players' ratings are at most this
-    #[arg(long, value_name = "RATING")]
+    #[arg(long, value_name = "RATING", value_parser = whole(1..=u16::MAX))]
     pub max_rating: Option<u16>,
     /// Time controls, by base + 40 increments: ultrabullet under 30 s, bullet under 3 min, blitz
     /// under 8 min, rapid under 25 min, classical; or correspondence
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub time_control: Vec<TimeClass>,
     /// At least this much time at the start
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = whole(0..=u32::MAX))]
     pub min_base: Option<u32>,
     /// At most this much time at the start
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = whole(0..=u32::MAX))]
     pub max_base: Option<u32>,
     /// At least this many plies (half-moves)
-    #[arg(long, value_name = "PLIES")]
+    #[arg(long, value_name = "PLIES", value_parser = whole(0..=PLIES_MAX))]
     pub min_plies: Option<usize>,
     /// At most this many plies (half-moves)
-    #[arg(long, value_name = "PLIES")]
+    #[arg(long, value_name = "PLIES", value_parser = whole(1..=PLIES_MAX))]
     pub max_plies: Option<usize>,
     /// Played on this date or later: YYYY, YYYY-MM or YYYY-MM-DD. A game's unknown month or day
     /// excludes nothing, an unknown year does
@@ -56,6 +57,33 @@ pub enum TimeClass {
 }
 
 impl Filters {
+    /// Whether any game can be wanted.
+    ///
+    /// # Errors
+    /// Which bounds exclude each other, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        let ratings = [self.min_rating, self.max_rating].map(|bound| bound.map(u64::from));
+        let bases = [self.min_base, self.max_base].map(|bound| bound.map(u64::from));
+        let plies = [self.min_plies, self.max_plies].map(|bound| bound.map(|plies| plies as u64));
+        for (name, bounds) in [("rating", ratings), ("base", bases), ("plies", plies)] {
+            if let [Some(min), Some(max)] = bounds
+                && min > max
+            {
+                return Err(format!(
+                    "--min-{name} {min} is above --max-{name} {max}, so no game fits; expected \
+                     --min-{name} to be the lower: exchange them or leave one away"
+                ));
+            }
+        }
+        match (self.since, self.until) {
+            (Some(since), Some(until)) if is_before(until, since) => Err(format!(
+                "--since {since} is after --until {until}, so no game fits; expected --since to be \
+                 the earlier: exchange them or leave one away"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Plays a game through if it is wanted. What the tags rule out is not played through.
     ///
     /// # Errors
@@ -157,9 +185,10 @@ fn date(text: &str) -> Result<Date, String> {
     let date = Date::read(text.as_bytes());
     let parts = text.split(['-', '.', '/']).count();
     let known = [date.year, date.month, date.day].iter().take_while(|&&part| part > 0).count();
-    if known == parts && date.year >= 1000 && date.month <= 12 && date.day <= 31 {
+    if known == parts && (1000..=9999).contains(&date.year) && date.is_possible() {
         Ok(date)
     } else {
-        Err("expected YYYY, YYYY-MM or YYYY-MM-DD, such as 2016-05".to_owned())
+        Err("expected a date of the calendar as YYYY, YYYY-MM or YYYY-MM-DD, such as 2016-05"
+            .to_owned())
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::game::{GameResult, PlayedGame};
-use crate::gamefile::GameFile;
+use crate::gamefile::{self, GameFile};
+use crate::number::whole;
 use crate::shard::Shard;
 use crate::threads;
 use fianchetto::chess::{Color, File, Game, Rank, Square, notation};
@@ -22,13 +23,13 @@ pub struct Options {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Of so many games, spread evenly over the file, show the position in the middle
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(0..=u64::MAX))]
     pub games: u64,
     /// Only the games of one of N parts, I from 0
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Threads that read [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(threads::ALLOWED))]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -46,12 +47,12 @@ pub fn inspect(options: &Options, told: &mut impl Write) -> Result<(), Failure> 
     let tell = |told: &mut dyn Write| {
         writeln!(
             told,
-            "{}: {} games, {} plies in {} blocks, {bytes} bytes, {:.3} bytes a ply",
+            "{}: {} games, {} plies in {} blocks, {}",
             options.file.display(),
             file.len(),
             file.plies(),
             file.block_count(),
-            bytes as f64 / file.plies().max(1) as f64
+            gamefile::size(bytes, file.plies())
         )?;
         if let Some(shard) = options.shard {
             writeln!(told, "of them in shard {shard}: {}", counts.games)?;
@@ -62,7 +63,7 @@ pub fn inspect(options: &Options, told: &mut impl Write) -> Result<(), Failure> 
     match tell(told) {
         // Whoever listened has heard enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        told => told.map_err(|error| Failure(format!("cannot tell: {error}"))),
+        told => told.map_err(|error| Failure::untold(&error)),
     }
 }
 

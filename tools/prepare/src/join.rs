@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::gamefile::{GameFile, Writer};
-use crate::partial;
+use crate::partial::{self, part, state};
+use same_file::Handle;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// The game file to write
-    #[arg(value_name = "OUT")]
+    #[arg(value_name = "OUT", value_parser = partial::output("a game file goes to a file: name one"))]
     pub out: PathBuf,
     /// The game files to join
     #[arg(value_name = "PART", required = true)]
@@ -27,30 +28,60 @@ pub struct Options {
 /// When a part cannot be read or is damaged, or the output not be written; there is none then.
 pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_new(&options.out)?;
-    partial::require_apart(&[partial::part(&options.out)], &options.parts)?;
+    partial::require_apart(&[part(&options.out), state(&options.out)], &options.parts)?;
     let parts: Vec<GameFile> =
         options.parts.iter().map(|path| GameFile::open(path)).collect::<Result<_, _>>()?;
-    let part = partial::part(&options.out);
-    let joined = write(&part, &parts);
+    require_different(&options.parts)?;
+    let (file, begun) = partial::begin::<Vec<PathBuf>>(&options.out)?;
+    if begun.is_some_and(|parts| parts != options.parts) {
+        let [state, part] = [state(&options.out), part(&options.out)];
+        return Err(Failure(format!(
+            "{}: of an unfinished run with other parts; give the same, or remove it and {} to begin anew",
+            state.display(),
+            part.display()
+        )));
+    }
+    let joined = write(file, options, &parts);
     if joined.is_err() {
         // What went wrong is told; a half-written file that stays as well is no worse.
-        let _ = std::fs::remove_file(&part);
+        let _ = partial::discard(&options.out);
     }
-    let file = joined?;
-    partial::finish(&file, &options.out)?;
+    partial::finish(&joined?, &options.out)?;
     let games: u64 = parts.iter().map(GameFile::len).sum();
     let out = options.out.display();
     writeln!(told, "{out}: {games} games of {} files", parts.len())
-        .map_err(|error| Failure(format!("cannot tell: {error}")))
+        .map_err(|error| Failure(format!("{out} is finished, but: {}", Failure::untold(&error))))
 }
 
-fn write(path: &Path, parts: &[GameFile]) -> Result<File, Failure> {
-    let file = File::create(path).map_err(|error| Failure::file("create", path, &error))?;
-    let mut writer = Writer::new(file).map_err(|error| error.of(path))?;
+/// Refuses a file that is named twice: all its games would be there twice.
+fn require_different(parts: &[PathBuf]) -> Result<(), Failure> {
+    let mut known: Vec<(Handle, &Path)> = Vec::new();
+    for path in parts {
+        let handle =
+            Handle::from_path(path).map_err(|error| Failure::file("open", path, &error))?;
+        if let Some((_, other)) = known.iter().find(|(other, _)| *other == handle) {
+            return Err(Failure(format!(
+                "{} and {} are the same file, so its games would be there twice; name each part once",
+                other.display(),
+                path.display()
+            )));
+        }
+        known.push((handle, path));
+    }
+    Ok(())
+}
+
+fn write(file: File, options: &Options, parts: &[GameFile]) -> Result<File, Failure> {
+    let state = state(&options.out);
+    partial::write_json(&state, &options.parts)
+        .map_err(|error| Failure::file("write", &state, &error))?;
+    let path = part(&options.out);
+    file.set_len(0).map_err(|error| Failure::file("write", &path, &error))?;
+    let mut writer = Writer::new(file).map_err(|error| error.of(&path))?;
     for part in parts {
         for block in 0..part.block_count() {
-            writer.append(&part.raw_block(block)?).map_err(|error| error.of(path))?;
+            writer.append(&part.raw_block(block)?).map_err(|error| error.of(&path))?;
         }
     }
-    Ok(writer.finish().map_err(|error| error.of(path))?)
+    Ok(writer.finish().map_err(|error| error.of(&path))?)
 }

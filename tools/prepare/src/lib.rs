@@ -13,7 +13,8 @@
 //! The verbs of the command line: [`pack`](mod@pack) (PGN to game file), [`join`](mod@join) (game
 //! files to one), [`inspect`](mod@inspect) (a game file to the eye), [`expand`](mod@expand) (games to
 //! shuffled positions, in shards or through a pipe). What they share: [`threads`] (work in parallel,
-//! results in order), [`progress`], [`partial`] (unfinished files), [`failure`].
+//! results in order), [`progress`], [`partial`] (unfinished files), [`lock`] (one run at a time),
+//! [`failure`], [`number`].
 #![deny(missing_docs)]
 
 pub mod expand;
@@ -24,6 +25,8 @@ pub mod gamefile;
 pub mod input;
 pub mod inspect;
 pub mod join;
+pub mod lock;
+pub mod number;
 pub mod pack;
 pub mod partial;
 pub mod pgn;

@@ -1,7 +1,10 @@
 //! Unfinished files: their names beside the finished one, and how they become it.
 
 use crate::failure::Failure;
+use crate::lock;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,6 +18,24 @@ pub fn part(output: &Path) -> PathBuf {
 /// Where the progress of the work on `output` is: `OUTPUT.state`.
 pub fn state(output: &Path) -> PathBuf {
     beside(output, ".state")
+}
+
+/// Reads the name of an output on the command line; `advice` is for those who give `-`.
+pub fn output(advice: &'static str) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new()
+        .try_map(move |path| if path == Path::new("-") { Err(advice) } else { Ok(path) })
+}
+
+/// Makes sure, before all the work, that a file can be written in the end.
+///
+/// # Errors
+/// When the system does not let it.
+pub fn require_writable(path: &Path) -> Result<(), Failure> {
+    // Under a name that no other run has.
+    let probe = beside(path, &format!(".{}.new", std::process::id()));
+    File::create(&probe)
+        .and_then(|_| fs::remove_file(&probe))
+        .map_err(|error| Failure::file("create", path, &error))
 }
 
 /// Refuses to write over a file.
@@ -56,7 +77,73 @@ pub fn require_apart(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Failur
     Ok(())
 }
 
-/// Makes `OUTPUT.part` into `output`, after all of it has reached the disk.
+/// Opens `OUTPUT.part` for this process alone: empty, or as an unfinished run left it, with what that
+/// run wrote to `OUTPUT.state` by [`write_json`].
+///
+/// # Errors
+/// When another run has it, the output is there, one of both files is not of an unfinished run, or
+/// the system does not let it. A file that was there stays as it is.
+pub fn begin<T: DeserializeOwned>(output: &Path) -> Result<(File, Option<T>), Failure> {
+    let path = part(output);
+    let failed = |error: io::Error| Failure::file("create", &path, &error);
+    let Some(file) = lock::take(&path).map_err(failed)? else {
+        return Err(Failure(format!(
+            "{}: another run is writing it at this moment; wait until it is done, or name another output",
+            path.display()
+        )));
+    };
+    let is_empty = file.metadata().map_err(failed)?.len() == 0;
+    // Another run may have finished it just before.
+    let state = require_new(output).and_then(|()| read_state(output));
+    match state {
+        // A state beside an empty file is left over from a finished run.
+        Ok(_) if is_empty => Ok((file, None)),
+        Ok(Some(state)) => Ok((file, Some(state))),
+        Ok(None) => Err(Failure(format!(
+            "{} is there, but not of an unfinished run, for there is no {}; remove it or name another output",
+            path.display(),
+            self::state(output).display()
+        ))),
+        Err(failure) => {
+            if is_empty {
+                // Nothing is lost if it stays.
+                let _ = fs::remove_file(&path);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// What is in `OUTPUT.state`; `None` when there is no such file.
+fn read_state<T: DeserializeOwned>(output: &Path) -> Result<Option<T>, Failure> {
+    let path = state(output);
+    let json = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        json => json.map_err(|error| Failure::file("read", &path, &error))?,
+    };
+    serde_json::from_slice(&json).map(Some).map_err(|error| {
+        let (state, part) = (path.display(), part(output));
+        let part = part.display();
+        Failure(format!(
+            "{state}: not the state of an unfinished run like this one: {error}; remove it and {part} \
+             to begin anew"
+        ))
+    })
+}
+
+/// Removes `OUTPUT.part` and `OUTPUT.state`, for an output that will not be.
+///
+/// # Errors
+/// When the system does not let it.
+pub fn discard(output: &Path) -> Result<(), Failure> {
+    for path in [part(output), state(output)] {
+        fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?;
+    }
+    Ok(())
+}
+
+/// Makes `OUTPUT.part` into `output`, after all of it has reached the disk, and removes
+/// `OUTPUT.state`.
 ///
 /// # Errors
 /// When the system does not let it.
@@ -64,7 +151,10 @@ pub fn finish(part_file: &File, output: &Path) -> Result<(), Failure> {
     part_file
         .sync_all()
         .and_then(|()| fs::rename(part(output), output))
-        .map_err(|error| Failure::file("finish", output, &error))
+        .map_err(|error| Failure::file("finish", output, &error))?;
+    // Should it stay behind, it means nothing without OUTPUT.part.
+    let _ = fs::remove_file(state(output));
+    Ok(())
 }
 
 /// Writes a file under another name, makes sure it is on the disk and gives it its name: it is there whole

@@ -45,6 +45,28 @@ impl Report {
         self.kept + self.refused.values().sum::<u64>()
     }
 
+    /// Why no game was kept, when that is so: `12 games read, none kept: 10 rating, 2 illegal-move`.
+    /// That all games wanted are of other shards is nobody's fault.
+    pub fn nothing_kept(&self) -> Option<String> {
+        if self.kept > 0 || self.refused.contains_key(&Refusal::OtherShard) {
+            return None;
+        }
+        let games = |cause| self.refused.get(&cause).copied().unwrap_or(0);
+        if self.games() == games(Refusal::NotAGame) {
+            return Some(
+                "no game found: there are no PGN tags or moves; give games in PGN".to_owned(),
+            );
+        }
+        let causes: Vec<String> =
+            self.refused.iter().map(|(cause, games)| format!("{games} {}", cause.name())).collect();
+        let advice = if self.refused.keys().any(|cause| cause.is_by_filter()) {
+            "ask for less, or give other games"
+        } else {
+            "give other games"
+        };
+        Some(format!("{} games read, none kept: {}; {advice}", self.games(), causes.join(", ")))
+    }
+
     /// Adds the counts of another part of the work.
     pub fn merge(&mut self, other: &Self) {
         self.kept += other.kept;
@@ -56,6 +78,7 @@ impl Report {
     }
 }
 
+/// The counts; what is damaged is for the error message.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>12}  games read", self.games())?;
@@ -67,6 +90,6 @@ impl fmt::Display for Report {
                 writeln!(f, "{games:>12}  {:<17}{}", cause.name(), cause.meaning())?;
             }
         }
-        self.damaged.iter().try_for_each(|message| writeln!(f, "{message}"))
+        Ok(())
     }
 }

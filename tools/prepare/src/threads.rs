@@ -1,6 +1,7 @@
 //! Work shared among threads, its results in the order of the input.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -8,12 +9,15 @@ use std::thread;
 /// Items that wait before and after each worker.
 const WAITING: usize = 2;
 
-/// More than any machine has use for; many more and the system gives no thread.
-const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+/// How many threads may be asked for. More are of no use to any machine; many more and the system gives
+/// none.
+pub const ALLOWED: RangeInclusive<NonZeroUsize> =
+    NonZeroUsize::MIN..=NonZeroUsize::new(256).unwrap();
 
-/// As many threads as asked for, else one per processor; 256 at most.
+/// As many threads as asked for, else one per processor; as many as are allowed at most.
 pub fn count(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN).min(MOST)
+    let count = asked.or_else(|| thread::available_parallelism().ok());
+    count.unwrap_or(NonZeroUsize::MIN).min(*ALLOWED.end())
 }
 
 /// Applies `work` to all of `input` on several threads; results come in the order of the input, so

@@ -6,12 +6,13 @@ mod random_games;
 use common::folder;
 use fianchetto::chess::{Game, Move};
 use fianchetto::encoding::Encoding;
-use fianchetto_prepare::expand::{ExpandError, Options, Split, to_shards, to_stream};
-use fianchetto_prepare::game::PlayedGame;
+use fianchetto_prepare::expand::{ExpandError, Job, Options, Split, to_shards, to_stream};
+use fianchetto_prepare::game::{GameResult, PlayedGame};
 use fianchetto_prepare::gamefile::{Block, GameFile, Writer};
+use fianchetto_prepare::lock;
+use fianchetto_prepare::progress::Progress;
 use fianchetto_prepare::shard::Shard;
 use fianchetto_prepare::shards::Layout;
-use indicatif::ProgressBar;
 use random_games::random_games;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -55,13 +56,18 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn expand(games: &GameFile, options: &Options, out: &Path) -> BTreeMap<String, Vec<u8>> {
-    to_shards(games, options, out, &ProgressBar::hidden()).unwrap();
+    to_shards(games, options, out, &Progress::hidden()).unwrap();
     files(out)
 }
 
 fn stream(games: &GameFile, options: &Options, epochs: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let count = to_stream(games, options, epochs, &mut bytes, &ProgressBar::hidden()).unwrap();
+    let count = to_stream(games, options, epochs, &mut bytes, &Progress::hidden()).unwrap();
+    let line = bytes.iter().position(|&byte| byte == b'\n').unwrap();
+    let job: Job = serde_json::from_slice(&bytes.drain(..=line).collect::<Vec<_>>()).unwrap();
+    assert_eq!(job, Job::new(games, options).unwrap());
+    let end = String::from_utf8_lossy(&bytes[bytes.len() - 128..]);
+    assert!(end.starts_with("\u{fffd}NUMPY") && end.contains("'shape': (0,)"), "{end}");
     assert_eq!(count, records(&bytes, options.encoding).len() as u64);
     bytes
 }
@@ -93,7 +99,7 @@ fn array<'a>(bytes: &mut &'a [u8], entry: usize) -> &'a [u8] {
     data
 }
 
-/// The records of shards one after the other.
+/// The records of shards one after the other; a shard without any comes last, if at all.
 fn records(mut bytes: &[u8], encoding: Encoding) -> Vec<Record> {
     let layout = Layout::new(encoding);
     let mut records = Vec::new();
@@ -103,6 +109,7 @@ fn records(mut bytes: &[u8], encoding: Encoding) -> Vec<Record> {
             array(&mut bytes, 2).chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
         let mut next_legal = 0;
         assert!(entries.len() <= 10_000 * layout.record_len());
+        assert!(!entries.is_empty() || bytes.is_empty());
         for entry in entries.chunks(layout.record_len()) {
             let (fields, planes) = entry.split_at(21);
             let (constants, squares) = planes.split_at(layout.constant_planes.len());
@@ -292,7 +299,7 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
 
     let out = folder.join("out");
     let run = |options: &Options| {
-        to_shards(&GameFile::open(&path).unwrap(), options, &out, &ProgressBar::hidden())
+        to_shards(&GameFile::open(&path).unwrap(), options, &out, &Progress::hidden())
     };
     let options = Options { memory: 4 * MIB, checkpoint: Duration::ZERO, ..options() };
     // In the first pass: a block near the end is damaged.
@@ -323,6 +330,66 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     assert!(files(&out) == expected);
 }
 
+/// The same number of games and plies, but one result is another.
+#[test]
+fn a_changed_game_file_does_not_go_unnoticed() {
+    let folder = folder("expand_changed");
+    let mut games = random_games(100, 11);
+    let before = fs::read(game_file(&folder, &games)).unwrap();
+    let run = |options: &Options| {
+        let file = GameFile::open(&folder.join("games.fgames")).unwrap();
+        to_shards(&file, options, &folder.join("out"), &Progress::hidden())
+    };
+    fs::create_dir_all(folder.join("out/shard-00000.npy.new")).unwrap();
+    assert!(matches!(run(&options()).unwrap_err(), ExpandError::File { .. }));
+    fs::remove_dir(folder.join("out/shard-00000.npy.new")).unwrap();
+    games[50].result = match games[50].result {
+        GameResult::White => GameResult::Black,
+        _ => GameResult::White,
+    };
+    let path = game_file(&folder, &games);
+    assert!(matches!(run(&options()).unwrap_err(), ExpandError::Taken { .. }));
+    fs::write(path, before).unwrap();
+    run(&options()).unwrap();
+}
+
+#[test]
+fn one_run_at_a_time_has_a_folder() {
+    let folder = folder("expand_locked");
+    let file = GameFile::open(&game_file(&folder, &random_games(40, 2))).unwrap();
+    let out = folder.join("out");
+    fs::create_dir(&out).unwrap();
+    let held = lock::take(&out.join("expand.lock")).unwrap().unwrap();
+    let error = to_shards(&file, &options(), &out, &Progress::hidden()).unwrap_err();
+    assert!(error.to_string().contains("another run is writing into"), "{error}");
+    assert_eq!(files(&out).len(), 1);
+    // What a killed run leaves is no lock.
+    drop(held);
+    let files = expand(&file, &options(), &out);
+    assert!(!files.contains_key("expand.lock"));
+}
+
+#[test]
+fn a_finished_folder_that_lacks_something_is_not_finished() {
+    let folder = folder("expand_lacks");
+    let file = GameFile::open(&game_file(&folder, &random_games(200, 2))).unwrap();
+    let out = folder.join("out");
+    let before = expand(&file, &options(), &out);
+    let shard = out.join("shard-00001.npy");
+    let whole = &before["shard-00001.npy"];
+    let run = || to_shards(&file, &options(), &out, &Progress::hidden());
+    fs::write(&shard, &whole[1..]).unwrap();
+    let error = run().unwrap_err().to_string();
+    let sizes = format!("has {} bytes, it was written with {}", whole.len() - 1, whole.len());
+    assert!(error.contains("shard-00001.npy") && error.contains(&sizes), "{error}");
+    fs::remove_file(&shard).unwrap();
+    let error = run().unwrap_err().to_string();
+    assert!(error.contains("shard-00001.npy is missing; remove"), "{error}");
+    fs::write(&shard, whole).unwrap();
+    run().unwrap();
+    assert!(files(&out) == before);
+}
+
 #[test]
 fn a_folder_with_something_else_is_left_alone() {
     let folder = folder("expand_taken");
@@ -330,10 +397,10 @@ fn a_folder_with_something_else_is_left_alone() {
     let out = folder.join("out");
     let before = expand(&file, &options(), &out);
     let other = Options { seed: 1, ..options() };
-    let error = to_shards(&file, &other, &out, &ProgressBar::hidden()).unwrap_err();
+    let error = to_shards(&file, &other, &out, &Progress::hidden()).unwrap_err();
     assert!(error.to_string().contains("made from other games or with other options"), "{error}");
     fs::remove_file(out.join("manifest.json")).unwrap();
-    let error = to_shards(&file, &options(), &out, &ProgressBar::hidden()).unwrap_err();
+    let error = to_shards(&file, &options(), &out, &Progress::hidden()).unwrap_err();
     assert!(matches!(error, ExpandError::Taken { .. }), "{error}");
     assert_eq!(files(&out).len(), before.len() - 1);
 }
@@ -346,12 +413,17 @@ fn what_cannot_be_done_is_said() {
     let none = Options { shard: "0/1099511627776".parse().unwrap(), ..options() };
     for (options, message) in [(little, "raise --memory"), (none, "no position was taken")] {
         let out = folder.join("out");
-        let error = to_shards(&file, &options, &out, &ProgressBar::hidden()).unwrap_err();
+        let error = to_shards(&file, &options, &out, &Progress::hidden()).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
+        assert!(!out.exists());
+        // A folder that was there stays.
+        fs::create_dir(&out).unwrap();
+        to_shards(&file, &options, &out, &Progress::hidden()).unwrap_err();
         assert!(files(&out).is_empty());
+        fs::remove_dir(&out).unwrap();
     }
     let none = Options { rate: Some(1e-12), ..options() };
-    let error = to_stream(&file, &none, 0, &mut io::sink(), &ProgressBar::hidden()).unwrap_err();
+    let error = to_stream(&file, &none, 0, &mut io::sink(), &Progress::hidden()).unwrap_err();
     assert!(error.to_string().contains("no position was taken"), "{error}");
 }
 
@@ -402,6 +474,6 @@ fn an_endless_stream_ends_with_its_reader() {
     let folder = folder("expand_endless");
     let file = GameFile::open(&game_file(&folder, &random_games(200, 8))).unwrap();
     let mut reader = Reader(20 << 20);
-    let count = to_stream(&file, &options(), 0, &mut reader, &ProgressBar::hidden()).unwrap();
+    let count = to_stream(&file, &options(), 0, &mut reader, &Progress::hidden()).unwrap();
     assert!(count > 60_000, "{count}");
 }

@@ -1,40 +1,14 @@
-//! `pack`, `join` and `inspect` as they are called: the real binary, killed and called again.
+//! `pack`, `join` and `inspect` as they are called.
 
+mod command;
 mod common;
 
-use common::folder;
+use command::{complain, fixture, names, run, succeed};
 use fianchetto_prepare::game::PlayedGame;
 use fianchetto_prepare::gamefile::GameFile;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-fn prepare(arguments: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fianchetto-prepare"));
-    command.args(arguments).current_dir(folder).stderr(Stdio::piped()).stdout(Stdio::piped());
-    command
-}
-
-fn run(arguments: &[&str], folder: &Path) -> Output {
-    prepare(arguments, folder).output().unwrap()
-}
-
-fn succeed(arguments: &[&str], folder: &Path) -> String {
-    let Output { status, stdout, stderr } = run(arguments, folder);
-    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).unwrap()
-}
-
-fn complain(arguments: &[&str], folder: &Path, code: i32) -> String {
-    let Output { status, stderr, .. } = run(arguments, folder);
-    let stderr = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(code), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr
-}
+use std::path::PathBuf;
+use std::process::Output;
 
 fn games(path: PathBuf) -> Vec<PlayedGame> {
     GameFile::open(&path).unwrap().iter().collect::<Result<_, _>>().unwrap()
@@ -42,16 +16,6 @@ fn games(path: PathBuf) -> Vec<PlayedGame> {
 
 /// What python-chess counts in the fixture.
 const PLIES: u64 = 25_176;
-
-/// The 300 games of the fixture, and 20 copies of them: more than five blocks.
-fn fixture(name: &str) -> (PathBuf, Vec<u8>) {
-    let folder = folder(name);
-    let text = include_bytes!("data/games.pgn");
-    fs::write(folder.join("few.pgn"), text).unwrap();
-    let many = text.repeat(20);
-    fs::write(folder.join("many.pgn"), &many).unwrap();
-    (folder, many)
-}
 
 #[test]
 fn a_packed_file_holds_the_games_of_the_pgn() {
@@ -64,9 +28,7 @@ fn a_packed_file_holds_the_games_of_the_pgn() {
     assert_eq!(json["kept"], 300);
     assert_eq!(json["positions"], PLIES);
     assert_eq!(GameFile::open(&folder.join("few.fgames")).unwrap().plies(), PLIES);
-    let left: Vec<_> =
-        fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(names(&folder), ["few.fgames", "few.json", "few.pgn", "many.pgn"]);
 }
 
 /// `games.fgames` was decoded by a reader of the documented format written in Python over
@@ -115,61 +77,84 @@ fn shards_share_the_games_and_join_to_all_of_them() {
     assert!(succeed(&["inspect", "joined"], &folder).contains("300 games"));
 }
 
-/// Starts to pack standard input and feeds it the beginning of `text`.
-fn start(text: &[u8], folder: &Path) -> Child {
-    let arguments = ["pack", "-", "--out", "out", "--threads", "1"];
-    let mut child = prepare(&arguments, folder).stdin(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // The process may end first.
-    let _ = stdin.write_all(text);
-    child.stdin = Some(stdin);
-    child
-}
-
 #[test]
-fn a_killed_run_goes_on_to_the_same_bytes() {
-    let (folder, many) = fixture("pack_killed");
-    succeed(&["pack", "many.pgn", "--out", "whole"], &folder);
-    let state = folder.join("out.state");
-    // Killed before the first block, after it, and in the midst of later ones.
-    for (share, has_state) in [(10, false), (50, true), (60, true), (97, true)] {
-        let mut child = start(&many[..many.len() * share / 100], &folder);
-        let started = Instant::now();
-        while has_state && !state.exists() && started.elapsed() < Duration::from_secs(30) {
-            sleep(Duration::from_millis(5));
-        }
-        sleep(Duration::from_millis(300));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(state.exists(), has_state);
-        assert!(!folder.join("out").exists());
-    }
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
-    assert!(json["blocks"].as_u64().unwrap() >= 1);
-
-    // Other arguments are refused and spoil nothing.
-    let refusal = complain(&["pack", "few.pgn", "--out", "out"], &folder, 1);
-    assert!(refusal.contains("unfinished run"), "{refusal}");
-
-    let mut child = start(&many, &folder);
-    drop(child.stdin.take());
-    assert!(child.wait().unwrap().success());
-    assert!(fs::read(folder.join("out")).unwrap() == fs::read(folder.join("whole")).unwrap());
-    assert!(!state.exists() && !folder.join("out.part").exists());
-}
-
-#[test]
-fn a_damaged_input_is_told_and_the_games_before_it_kept() {
+fn an_input_that_ends_early_is_told_once_and_the_games_before_it_kept() {
     let (folder, many) = fixture("pack_damaged");
     let packed = zstd::encode_all(&many[..], 3).unwrap();
     fs::write(folder.join("cut.pgn.zst"), &packed[..packed.len() * 9 / 10]).unwrap();
-    let told = complain(&["pack", "cut.pgn.zst", "few.pgn", "--out", "out"], &folder, 1);
-    assert!(told.contains("cut.pgn.zst: cannot be read further"), "{told}");
+    let few = fs::read(folder.join("few.pgn")).unwrap();
+    let text = String::from_utf8(few.clone()).unwrap();
+    let result = text.trim_end().rfind(' ').unwrap();
+    let tag = text.rfind("[WhiteElo").unwrap() + 5;
+    fs::write(folder.join("cut-in-moves.pgn"), &few[..result]).unwrap();
+    fs::write(folder.join("cut-in-tags.pgn"), &few[..tag]).unwrap();
+    let [zstd, moves, tags] =
+        ["cut.pgn.zst: cannot be read further: ", "cut-in-moves.pgn: ", "cut-in-tags.pgn: "];
+    for (name, inputs, told) in [
+        ("zstd", &["cut.pgn.zst", "few.pgn"][..], &[zstd][..]),
+        ("moves", &["cut-in-moves.pgn"], &[moves]),
+        ("tags", &["cut-in-tags.pgn"], &[tags]),
+        ("all", &["cut-in-moves.pgn", "cut.pgn.zst", "cut-in-tags.pgn"], &[moves, zstd, tags]),
+    ] {
+        let json = format!("{name}.json");
+        let arguments = [&["pack", "--out", name, "--report", &json], inputs].concat();
+        let Output { status, stdout, stderr } = run(&arguments, &folder);
+        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(status.code(), Some(1));
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        for told in told {
+            assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
+        }
+        assert_eq!(stderr.matches("cannot be read further").count(), told.len(), "{stderr}");
+        assert!(!stdout.contains("cannot be read further"), "{stdout}");
+        assert!(stdout.contains("truncated"), "{stdout}");
+        let json: serde_json::Value =
+            serde_json::from_slice(&fs::read(folder.join(json)).unwrap()).unwrap();
+        assert_eq!(json["damaged"].as_array().unwrap().len(), told.len());
+    }
     succeed(&["pack", "few.pgn", "--out", "few"], &folder);
-    let (kept, few) = (games(folder.join("out")), games(folder.join("few")));
+    let [kept, few] = ["zstd", "few"].map(|name| games(folder.join(name)));
     let before = &kept[..kept.len() - few.len()];
     assert!(before.len() > 100 && before.iter().eq(few.iter().cycle().take(before.len())));
     assert!(kept.ends_with(&few));
+    for name in ["moves", "tags"] {
+        assert_eq!(games(folder.join(name)), few[..299]);
+    }
+}
+
+#[test]
+fn without_a_game_there_is_no_output() {
+    let (folder, _) = fixture("pack_nothing");
+    fs::write(folder.join("empty.pgn"), "").unwrap();
+    fs::write(folder.join("list.txt"), "Bread, milk (two), and\ne4 envelopes.\n\n").unwrap();
+    fs::write(folder.join("cut.pgn"), "[Event \"x\"]\n\n1. e4").unwrap();
+    let no_game = "no game found: there are no PGN tags or moves";
+    for (arguments, told) in [
+        (&["empty.pgn"][..], no_game),
+        (&["list.txt"], no_game),
+        (&["list.txt", "empty.pgn"], "list.txt and 1 more: no game found"),
+        (&["cut.pgn"], "it ends before the result of its last game"),
+        (
+            &["few.pgn", "--min-rating", "4000"],
+            "300 games read, none kept: 300 rating; ask for less",
+        ),
+        (&["few.pgn", "--min-rating", "4000", "--shard", "0/2"], "none kept: 300 rating"),
+    ] {
+        let before = names(&folder);
+        let arguments = [&["pack", "--out", "out", "--report", "report.json"], arguments].concat();
+        let refusal = complain(&arguments, &folder, 1);
+        assert!(refusal.contains(told), "{refusal}");
+        let json: serde_json::Value =
+            serde_json::from_slice(&fs::read(folder.join("report.json")).unwrap()).unwrap();
+        assert_eq!(json["kept"], 0);
+        fs::remove_file(folder.join("report.json")).unwrap();
+        assert_eq!(names(&folder), before);
+    }
+    // A shard may be empty: all its games are elsewhere.
+    let shard = ["pack", "few.pgn", "--out", "out", "--shard", "5/1000000"];
+    let report = succeed(&shard, &folder);
+    assert!(report.contains("out: 0 games, 0 plies, 48 bytes\n"), "{report}");
+    assert!(succeed(&["inspect", "out"], &folder).contains("0 plies in 0 blocks, 48 bytes\n"));
 }
 
 #[test]
@@ -177,6 +162,7 @@ fn mistakes_are_told_in_a_line() {
     let (folder, _) = fixture("pack_mistakes");
     fs::write(folder.join("there"), "").unwrap();
     fs::write(folder.join("in.part"), "").unwrap();
+    succeed(&["pack", "few.pgn", "--out", "few"], &folder);
     for (arguments, code, expected) in [
         (&["pack", "few.pgn"][..], 2, "--out"),
         (&["pack", "few.pgn", "--out", "o", "--shard", "3/3"], 2, "I from 0 to N - 1"),
@@ -196,7 +182,20 @@ fn mistakes_are_told_in_a_line() {
         (&["pack", "few.pgn", "--out", "o", "--report", "."], 1, "no regular file"),
         (&["pack", "in.part", "--out", "in"], 1, "in.part would be written over"),
         (&["join", "in", "in.part"], 1, "in.part would be written over"),
+        (&["pack", "few.pgn", "--out", "-"], 2, "a game file goes to a file"),
+        (&["pack", "few.pgn", "--out", "o", "--report", "-"], 2, "this report goes to a file"),
+        (
+            &["pack", "few.pgn", "--out", "o", "--report", "no/such/r"],
+            1,
+            "no/such/r: cannot create",
+        ),
+        (&["join", "-", "few"], 2, "a game file goes to a file"),
+        (&["expand", "few", "--encoding", "canonical12", "--out", "-"], 2, "give --stream"),
+        (&["expand", "-", "--encoding", "canonical12", "--out", "o"], 1, "standard input"),
+        (&["join", "o", "-"], 1, "-: a game file is read here and there"),
+        (&["inspect", "-"], 1, "-: a game file is read here and there"),
         (&["join", "o", "few.pgn"], 1, "not a game file"),
+        (&["join", "o", "few", "./few"], 1, "few and ./few are the same file"),
         (&["inspect", "there"], 1, "not a game file"),
         (&["inspect", "none"], 1, "none"),
     ] {
@@ -204,5 +203,6 @@ fn mistakes_are_told_in_a_line() {
         assert!(told.contains(expected), "{arguments:?}: {told}");
         assert!(!folder.join("o").exists() && !folder.join("o.part").exists());
     }
+    assert_eq!(names(&folder), ["few", "few.pgn", "in.part", "many.pgn", "there"]);
     assert_eq!(fs::read(folder.join("few.pgn")).unwrap(), include_bytes!("data/games.pgn"));
 }

@@ -3,10 +3,13 @@
 use super::job::{ExpandError, Manifest, Options, Split};
 use super::{to_shards, to_stream};
 use crate::gamefile::GameFile;
+use crate::number::whole;
+use crate::partial;
+use crate::progress::Progress;
 use crate::shard::Shard;
 use crate::threads;
+use clap::ArgGroup;
 use fianchetto::encoding::Encoding;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,6 +17,7 @@ use std::time::Duration;
 
 /// Games to shuffled training positions, in shards or through a pipe.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = ArgGroup::new("output").required(true).args(["out", "stream"]))]
 pub struct Arguments {
     /// The game file, made by `pack`
     games: PathBuf,
@@ -21,22 +25,22 @@ pub struct Arguments {
     #[arg(long, value_parser = encoding)]
     encoding: Encoding,
     /// The folder for shards and manifest.json; the same command goes on where it was interrupted
-    #[arg(long, value_name = "DIR", required_unless_present = "stream")]
+    #[arg(long, value_name = "DIR", value_parser = partial::output("shards go to a folder: name one, or give --stream"))]
     out: Option<PathBuf>,
     /// Write the shards to standard output, one after the other, and none to disk
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long)]
     stream: bool,
-    /// How often to stream the positions, each time in another order; 0: without end
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "stream")]
-    epochs: u64,
+    /// How often to stream the positions, each time in another order; 0: without end [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
+    epochs: Option<u64>,
     /// The share of positions to take, above 0 and at most 1 [default: 1, or what --positions needs]
     #[arg(long, value_name = "R", value_parser = rate)]
     rate: Option<f64>,
     /// At most so many positions, those that come first in the shuffled order
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     positions: Option<u64>,
     /// Chooses the positions and their order
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Which games to take
     #[arg(long, value_enum, default_value_t = Split::Train)]
@@ -45,20 +49,42 @@ pub struct Arguments {
     #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE)]
     shard: Shard,
     /// Memory to work in; more makes fewer buckets, or a stream better shuffled
-    #[arg(long, value_name = "MiB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..1 << 30))]
+    #[arg(long, value_name = "MiB", default_value_t = 1024, value_parser = whole(1..=(1_u64 << 30) - 1))]
     memory: u64,
     /// Threads that expand [default: one per processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(threads::ALLOWED))]
     threads: Option<NonZeroUsize>,
 }
 
 impl Arguments {
+    /// Whether the same command goes on where it was interrupted.
+    pub fn goes_on(&self) -> bool {
+        !self.stream
+    }
+
+    /// Whether the arguments go together.
+    ///
+    /// # Errors
+    /// Which do not, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        match (&self.out, self.epochs) {
+            (Some(_), Some(epochs)) => Err(format!(
+                "--epochs {epochs} is for --stream, but found with --out, which writes each position \
+                 once; leave --epochs away, or give --stream in place of --out"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Does what is asked; progress and summary go to standard error.
     ///
     /// # Errors
     /// See [`to_shards`] and [`to_stream`].
     pub fn run(self) -> Result<(), ExpandError> {
         let games = GameFile::open(&self.games)?;
+        if games.is_empty() {
+            return Err(ExpandError::NoGames(self.games));
+        }
         let options = Options {
             encoding: self.encoding,
             rate: self.rate,
@@ -70,11 +96,11 @@ impl Arguments {
             threads: threads::count(self.threads).get(),
             checkpoint: Duration::from_secs(10),
         };
-        let bar = ProgressBar::no_length().with_style(style());
+        let progress = Progress::new();
         match self.out {
             Some(folder) => {
-                let manifest = to_shards(&games, &options, &folder, &bar)?;
-                bar.finish_and_clear();
+                let manifest = to_shards(&games, &options, &folder, &progress)?;
+                drop(progress);
                 let Manifest { games, positions, shards, .. } = manifest;
                 eprintln!(
                     "{positions} positions of {games} games in {shards} shards: {}",
@@ -85,18 +111,19 @@ impl Arguments {
                 }
             }
             None => {
-                let positions = to_stream(&games, &options, self.epochs, &mut io::stdout(), &bar)?;
-                bar.finish_and_clear();
+                let positions = to_stream(
+                    &games,
+                    &options,
+                    self.epochs.unwrap_or(1),
+                    &mut io::stdout(),
+                    &progress,
+                )?;
+                drop(progress);
                 eprintln!("{positions} positions streamed");
             }
         }
         Ok(())
     }
-}
-
-fn style() -> ProgressStyle {
-    let template = "{wide_bar} {human_pos}/{human_len} positions, {per_sec}, {eta} left";
-    ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {

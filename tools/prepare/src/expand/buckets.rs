@@ -1,11 +1,11 @@
 //! The first pass: every position is expanded once, into the bucket file of its place.
 
-use super::job::{ExpandError, Options, file_error};
+use super::job::{ExpandError, Options, expected_positions, file_error};
 use super::sampler::{Expander, Sampler};
 use super::state::{self, Bucket, State};
 use crate::gamefile::GameFile;
+use crate::progress::{Progress, Unit};
 use crate::shards::Layout;
-use indicatif::ProgressBar;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn fill(
     options: &Options,
     folder: &Path,
     state: &mut State,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<(), ExpandError> {
     if state.blocks == games.block_count() {
         return Ok(());
@@ -43,13 +43,16 @@ pub fn fill(
         appenders,
         buffer: share.clamp(4 << 10, 1 << 20) as usize,
     };
-    bar.set_position(state.buckets.iter().map(|bucket| bucket.positions).sum());
+    let done = state.buckets.iter().map(|bucket| bucket.positions).sum();
+    let total = expected_positions(games, options, state.job.rate);
+    progress.begin("expanding", Unit::Positions, Some(total), done, done);
     while state.blocks < games.block_count() {
         let next = AtomicUsize::new(state.blocks);
         let deadline = Instant::now() + options.checkpoint;
         state.games += thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..threads).map(|_| scope.spawn(|| pass.work(&next, deadline, bar))).collect();
+            let workers: Vec<_> = (0..threads)
+                .map(|_| scope.spawn(|| pass.work(&next, deadline, progress)))
+                .collect();
             let finished = workers.into_iter().map(|worker| worker.join().expect("no panic"));
             finished.sum::<Result<u64, ExpandError>>()
         })?;
@@ -98,7 +101,7 @@ impl Pass<'_> {
         &self,
         next: &AtomicUsize,
         deadline: Instant,
-        bar: &ProgressBar,
+        progress: &Progress,
     ) -> Result<u64, ExpandError> {
         let mut expander = Expander::new(self.sampler.clone(), self.layout.clone());
         let mut gathered = vec![(Vec::new(), 0); self.appenders.len()];
@@ -119,7 +122,7 @@ impl Pass<'_> {
                     positions += 1;
                 })?;
                 taken += u64::from(taken_now);
-                bar.inc(positions);
+                progress.add(positions);
                 for (number, (bytes, count)) in gathered.iter_mut().enumerate() {
                     if bytes.len() >= self.buffer {
                         self.append(number, bytes, count)?;

@@ -3,8 +3,8 @@
 use super::job::{ExpandError, file_error};
 use super::state::{self, State};
 use crate::partial::write_whole;
+use crate::progress::{Progress, Unit};
 use crate::shards::{self, Frame, Layout};
-use indicatif::ProgressBar;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -18,14 +18,14 @@ struct Sorted {
     order: Vec<(u64, Range<usize>)>,
 }
 
-/// Writes the shards that are not there yet; returns how many there are in all.
-pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, ExpandError> {
+/// Writes the shards that are not there yet; returns the lengths of all.
+pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>, ExpandError> {
     let limit = state.output_positions();
     let shards = limit.div_ceil(shards::POSITIONS as u64) as usize;
     let mut done = (0..shards).take_while(|&number| state::shard(folder, number).exists()).count();
     // The positions still to be written, counted from the first of all.
     let wanted = (done * shards::POSITIONS) as u64..limit;
-    bar.set_position(wanted.start);
+    progress.begin("writing shards", Unit::Positions, Some(limit), wanted.start, wanted.start);
 
     let mut buckets = Vec::new();
     let mut end = 0;
@@ -50,7 +50,7 @@ pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, Exp
         });
         let mut frame = Frame::new(state.layout());
         let mut write = |frame: &mut Frame| -> Result<(), ExpandError> {
-            bar.inc(frame.len() as u64);
+            progress.add(frame.len() as u64);
             let path = state::shard(folder, done);
             write_whole(&path, |file| frame.write(file)).map_err(file_error("write", &path))?;
             done += 1;
@@ -73,8 +73,13 @@ pub fn cut(state: &State, folder: &Path, bar: &ProgressBar) -> Result<usize, Exp
         if !frame.is_empty() {
             write(&mut frame)?;
         }
-        Ok(shards)
-    })
+        Ok::<(), ExpandError>(())
+    })?;
+    let len = |number| {
+        let path = state::shard(folder, number);
+        fs::metadata(&path).map(|known| known.len()).map_err(file_error("read", &path))
+    };
+    (0..shards).map(len).collect()
 }
 
 /// Removes buckets that are in finished shards whole.

@@ -1,5 +1,7 @@
 //! What is to be expanded, and how that is said in files and messages.
 
+use super::state;
+use crate::failure::{Failure, advice};
 use crate::gamefile::{GameFile, GameFileError};
 use crate::partial;
 use crate::shard::Shard;
@@ -82,11 +84,16 @@ pub struct Job {
     pub source_games: u64,
     /// Plies in the game file.
     pub source_plies: u64,
+    /// The game file's [checksum](GameFile::checksum).
+    pub source_checksum: u32,
 }
 
 impl Job {
     /// The job that `options` mean for these games.
-    pub fn new(games: &GameFile, options: &Options) -> Self {
+    ///
+    /// # Errors
+    /// When the game file cannot be read.
+    pub fn new(games: &GameFile, options: &Options) -> Result<Self, GameFileError> {
         let encoding = options.encoding;
         let layout = Layout::new(encoding);
         let mut job = Self {
@@ -105,13 +112,14 @@ impl Job {
             limit: options.positions,
             source_games: games.len(),
             source_plies: games.plies(),
+            source_checksum: games.checksum()?,
         };
         job.rate = options.rate.unwrap_or_else(|| {
             // A tenth more than needed, and some for small files, whose games differ more.
             let wanted = job.limit.map_or(f64::INFINITY, |limit| 1.1 * limit as f64 + 20_000.0);
             (wanted / expected_positions(games, options, 1.0) as f64).min(1.0)
         });
-        job
+        Ok(job)
     }
 }
 
@@ -137,6 +145,8 @@ pub struct Manifest {
     pub positions: u64,
     /// How many shards, `shard-00000.npy` and so on.
     pub shards: usize,
+    /// The length of each shard's file.
+    pub shard_bytes: Vec<u64>,
 }
 
 impl Manifest {
@@ -148,6 +158,25 @@ impl Manifest {
     /// When it cannot be read or is no manifest.
     pub fn read(folder: &Path) -> Result<Option<Self>, ExpandError> {
         read_json(&folder.join(Self::NAME))
+    }
+
+    /// Makes sure that the shards in `folder` are those that were written.
+    ///
+    /// # Errors
+    /// When one is missing or has another length.
+    pub fn check(&self, folder: &Path) -> Result<(), ExpandError> {
+        for (number, &expected) in self.shard_bytes.iter().enumerate() {
+            let path = state::shard(folder, number);
+            let found = match fs::metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                known => Some(known.map_err(file_error("read", &path))?.len()),
+            };
+            if found != Some(expected) {
+                let folder = folder.to_owned();
+                return Err(ExpandError::Shard { folder, path, found, expected });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn write(&self, folder: &Path) -> Result<(), ExpandError> {
@@ -187,6 +216,22 @@ pub enum ExpandError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Another run is at work in the folder.
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A shard of a finished folder is not as it was written.
+    Shard {
+        /// The folder.
+        folder: PathBuf,
+        /// The shard.
+        path: PathBuf,
+        /// Bytes that it has, `None` when it is missing.
+        found: Option<u64>,
+        /// Bytes that it was written with.
+        expected: u64,
+    },
     /// So many positions cannot be shuffled in so little memory.
     Memory {
         /// Bytes allowed.
@@ -196,6 +241,8 @@ pub enum ExpandError {
     },
     /// No position is taken.
     Nothing,
+    /// There are no games in this file.
+    NoGames(PathBuf),
     /// The stream's reader could not be written to.
     Stream(io::Error),
 }
@@ -204,7 +251,7 @@ impl fmt::Display for ExpandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { action, path, error } => {
-                write!(f, "cannot {action} {}: {error}", path.display())
+                write!(f, "{}", Failure::file(action, path, error))
             }
             Self::Games(error) => error.fmt(f),
             Self::Illegal(error) => {
@@ -215,6 +262,21 @@ impl fmt::Display for ExpandError {
                 "{} holds shards made from other games or with other options; give an empty folder, or the same options to go on",
                 folder.display()
             ),
+            Self::Busy { folder } => write!(
+                f,
+                "another run is writing into {} at this moment; wait until it is done, or give another folder",
+                folder.display()
+            ),
+            Self::Shard { folder, path, found, expected } => {
+                let (folder, path) = (folder.display(), path.display());
+                match found {
+                    Some(found) => {
+                        write!(f, "{path} has {found} bytes, it was written with {expected}")?
+                    }
+                    None => write!(f, "{path} is missing")?,
+                }
+                write!(f, "; remove {folder} and call again to make it anew, with the same bytes")
+            }
             Self::Memory { allowed, needed } => write!(
                 f,
                 "shuffling so many positions takes {} MiB of memory, allowed are {}; raise --memory, lower --rate or split the work with --shard",
@@ -223,9 +285,16 @@ impl fmt::Display for ExpandError {
             ),
             Self::Nothing => write!(
                 f,
-                "no position was taken from the game file; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
+                "no position was taken from the game file, expected some; see with `inspect` what it holds, and raise --rate or choose another --split or --shard"
             ),
-            Self::Stream(error) => write!(f, "cannot write to standard output: {error}"),
+            Self::NoGames(path) => write!(
+                f,
+                "{}: there are no games in it, expected some; pack others, or see with `pack --report` why none was kept",
+                path.display()
+            ),
+            Self::Stream(error) => {
+                write!(f, "cannot write to standard output: {error}; {}", advice(error))
+            }
         }
     }
 }

@@ -20,7 +20,8 @@ pub use job::{ExpandError, Job, Manifest, Options, Split};
 pub use stream::to_stream;
 
 use crate::gamefile::GameFile;
-use indicatif::ProgressBar;
+use crate::lock;
+use crate::progress::Progress;
 use job::{expected_positions, file_error};
 use state::State;
 use std::fs;
@@ -30,39 +31,61 @@ use std::path::Path;
 /// stopped when called again with the same options; `memory`, `threads` and
 /// `checkpoint` may differ.
 ///
-/// `bar` counts positions. Returns what the manifest says.
+/// `progress` counts positions. Returns what the manifest says.
 ///
 /// # Errors
-/// When the folder holds something else, `memory` does not suffice, a game or the disk cannot be
-/// read or written.
+/// When the folder holds something else or another run is at work in it, a finished one lacks a
+/// shard, `memory` does not suffice, a game or the disk cannot be read or written.
 pub fn to_shards(
     games: &GameFile,
     options: &Options,
     folder: &Path,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<Manifest, ExpandError> {
-    let job = Job::new(games, options);
+    let job = Job::new(games, options)?;
+    let is_new = !folder.exists();
     fs::create_dir_all(folder).map_err(file_error("create", folder))?;
+    let lock_file = state::lock(folder);
+    let lock = lock::take(&lock_file).map_err(file_error("create", &lock_file))?;
+    let lock = lock.ok_or_else(|| ExpandError::Busy { folder: folder.to_owned() })?;
+    let made = make(games, options, job, folder, progress);
+    // Should the lock's file stay behind, it locks nothing.
+    let _ = fs::remove_file(lock_file);
+    drop(lock);
+    if made.is_err() && is_new {
+        // This removes it only when it is empty.
+        let _ = fs::remove_dir(folder);
+    }
+    made
+}
+
+/// Makes what is not there yet.
+fn make(
+    games: &GameFile,
+    options: &Options,
+    job: Job,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<Manifest, ExpandError> {
     if let Some(manifest) = Manifest::read(folder)? {
         if manifest.job != job {
             return Err(ExpandError::Taken { folder: folder.to_owned() });
         }
+        manifest.check(folder)?;
         state::remove(folder)?;
         return Ok(manifest);
     }
     let expected = expected_positions(games, options, job.rate);
     let mut state = State::open(folder, &job, expected, options.memory)?;
-    bar.set_length(expected);
-    buckets::fill(games, options, folder, &mut state, bar)?;
-    if state.output_positions() == 0 {
+    buckets::fill(games, options, folder, &mut state, progress)?;
+    let (games, positions) = (state.games, state.output_positions());
+    if positions == 0 {
         state::remove(folder)?;
         return Err(ExpandError::Nothing);
     }
-    bar.set_length(state.output_positions());
-    bar.set_position(0);
-    let shards = cut::cut(&state, folder, bar)?;
-    let manifest =
-        Manifest { games: state.games, positions: state.output_positions(), shards, job };
+    let shard_bytes = cut::cut(&state, folder, progress)?;
+    let shards = shard_bytes.len();
+    let manifest = Manifest { job, games, positions, shards, shard_bytes };
     manifest.write(folder)?;
     state::remove(folder)?;
     Ok(manifest)

@@ -104,6 +104,11 @@ fn path(folder: &Path) -> PathBuf {
     partial(folder).join("state.json")
 }
 
+/// The file by which one run at a time has the folder.
+pub fn lock(folder: &Path) -> PathBuf {
+    folder.join("expand.lock")
+}
+
 /// The file of a bucket.
 pub fn bucket(folder: &Path, number: usize) -> PathBuf {
     partial(folder).join(format!("bucket-{number:03}"))

@@ -4,8 +4,8 @@ use super::job::{ExpandError, Job, Options, expected_positions};
 use super::sampler::{Expander, Sampler};
 use crate::game::spread;
 use crate::gamefile::GameFile;
+use crate::progress::{Progress, Unit};
 use crate::shards::{self, Frame, Layout};
-use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -14,7 +14,8 @@ use std::thread;
 type Block = Result<Vec<Box<[u8]>>, ExpandError>;
 
 /// Writes the shards of `games` to `out`, one after the other, `epochs` times over or, with 0,
-/// without end. Returns how many positions it wrote; ends when the reader closes the pipe.
+/// without end: see [`shards`] for the form. Returns how many positions it wrote; ends when the reader
+/// closes the pipe.
 ///
 /// The blocks of the game file come in a random order, another one in each epoch, and their
 /// positions pass through a buffer as large as half of `memory`, from which a random one is
@@ -28,55 +29,74 @@ pub fn to_stream(
     options: &Options,
     epochs: u64,
     out: &mut impl Write,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<u64, ExpandError> {
-    let job = Job::new(games, options);
-    let layout = Layout::new(options.encoding);
-    if epochs > 0 {
-        let positions =
-            job.limit.unwrap_or(u64::MAX).min(expected_positions(games, options, job.rate));
-        bar.set_length(epochs * positions);
-    }
-    let mut pipe = Pipe { out, bar, frame: Frame::new(layout.clone()), written: 0 };
-    let mut epochs_left = (0..).take_while(|&epoch| epochs == 0 || epoch < epochs);
-    let finished = epochs_left
-        .try_for_each(|epoch| {
-            let count = one_epoch(games, options, &job, &layout, epoch, &mut pipe)?;
-            // Nothing to stream would otherwise never end.
-            if count == 0 { Err(ExpandError::Nothing) } else { Ok(()) }
-        })
-        .and_then(|()| pipe.write());
-    match finished {
+    let job = Job::new(games, options)?;
+    let expected = expected_positions(games, options, job.rate).min(job.limit.unwrap_or(u64::MAX));
+    let total = (epochs > 0).then(|| epochs.saturating_mul(expected));
+    progress.begin("streaming", Unit::Positions, total, 0, 0);
+    let mut pipe =
+        Pipe { out, progress, frame: Frame::new(Layout::new(options.encoding)), written: 0 };
+    match write(games, options, &job, epochs, &mut pipe) {
         Err(ExpandError::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         finished => finished?,
     }
     Ok(pipe.written)
 }
 
+/// Writes the whole stream.
+fn write(
+    games: &GameFile,
+    options: &Options,
+    job: &Job,
+    epochs: u64,
+    pipe: &mut Pipe<impl Write>,
+) -> Result<(), ExpandError> {
+    pipe.begin(job)?;
+    for epoch in (0..).take_while(|&epoch| epochs == 0 || epoch < epochs) {
+        // Nothing to stream would otherwise never end.
+        if one_epoch(games, options, job, epoch, pipe)? == 0 {
+            return Err(ExpandError::Nothing);
+        }
+    }
+    pipe.end()
+}
+
 /// Positions on their way to the reader.
 struct Pipe<'a, W> {
     out: &'a mut W,
-    bar: &'a ProgressBar,
+    progress: &'a Progress,
     frame: Frame,
     written: u64,
 }
 
 impl<W: Write> Pipe<'_, W> {
+    fn begin(&mut self, job: &Job) -> Result<(), ExpandError> {
+        let line = serde_json::to_string(job).map_err(io::Error::from);
+        let written = line.and_then(|line| writeln!(self.out, "{line}"));
+        written.map_err(ExpandError::Stream)
+    }
+
     fn push(&mut self, loose: &[u8]) -> Result<(), ExpandError> {
         self.frame.push(loose);
         if self.frame.len() == shards::POSITIONS { self.write() } else { Ok(()) }
     }
 
-    /// Writes what has been gathered, if anything.
-    fn write(&mut self) -> Result<(), ExpandError> {
-        if self.frame.is_empty() {
-            return Ok(());
+    /// Writes what has been gathered, and the mark of the end: a pair of arrays with nothing in them.
+    fn end(&mut self) -> Result<(), ExpandError> {
+        if !self.frame.is_empty() {
+            self.write()?;
         }
+        self.write()
+    }
+
+    /// Writes what has been gathered.
+    fn write(&mut self) -> Result<(), ExpandError> {
         let count = self.frame.len() as u64;
         let written = self.frame.write(self.out).and_then(|()| self.out.flush());
         written.map_err(ExpandError::Stream)?;
         self.written += count;
-        self.bar.inc(count);
+        self.progress.add(count);
         Ok(())
     }
 }
@@ -86,7 +106,6 @@ fn one_epoch(
     games: &GameFile,
     options: &Options,
     job: &Job,
-    layout: &Layout,
     epoch: u64,
     pipe: &mut Pipe<impl Write>,
 ) -> Result<u64, ExpandError> {
@@ -96,6 +115,7 @@ fn one_epoch(
         blocks.swap(last, random.below(last + 1));
     }
     let limit = job.limit.unwrap_or(u64::MAX);
+    let layout = Layout::new(options.encoding);
     let sampler = Sampler::new(options, job.rate, epoch);
     // Half of the memory for the buffer: a record with its legal moves and its place on the heap.
     let capacity = (options.memory / 2) as usize / (layout.record_len() + 2 * 40 + 32);
@@ -114,9 +134,9 @@ fn one_epoch(
         let workers: Vec<Receiver<Block>> = (0..threads)
             .map(|first| {
                 let (sender, receiver) = mpsc::sync_channel(1);
-                let (blocks, sampler) = (&blocks, sampler.clone());
+                let (blocks, sampler, layout) = (&blocks, sampler.clone(), layout.clone());
                 scope.spawn(move || {
-                    let mut expander = Expander::new(sampler, layout.clone());
+                    let mut expander = Expander::new(sampler, layout);
                     for &block in blocks.iter().skip(first).step_by(threads) {
                         // The receiver hangs up when it wants no more.
                         if sender.send(expand(games, &mut expander, block)).is_err() {

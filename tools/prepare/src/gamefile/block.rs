@@ -17,7 +17,8 @@ const COLUMNS: usize = 10;
 /// The column of the ranks, one byte a ply; all others have one byte a game.
 const RANKS: usize = COLUMNS - 1;
 pub(super) const BLOCK_HEAD_LEN: usize = 12 + 4 * COLUMNS;
-const CRC_AT: usize = BLOCK_HEAD_LEN - 4;
+/// Where in a block's head its checksum lies.
+pub(super) const CRC_AT: usize = BLOCK_HEAD_LEN - 4;
 /// The most bytes of a block, head included: Zstandard adds less than 1 in 128, and 64 a column.
 pub(super) const MAX_LEN: usize =
     BLOCK_HEAD_LEN + COLUMNS * 64 + (MAX_PLIES + RANKS * MAX_GAMES) / 128 * 129;

@@ -1,5 +1,6 @@
 //! What can be wrong with a game file.
 
+use crate::failure::advice;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -8,6 +9,8 @@ use std::{fmt, io};
 pub enum GameFileError {
     /// The file system said no.
     Io(io::Error),
+    /// Not a file that can be read at any place, but this.
+    NotAFile(&'static str),
     /// The file begins otherwise than every game file does.
     NotAGameFile,
     /// Written by a version of the format that this program does not know.
@@ -25,6 +28,8 @@ pub enum GameFileError {
     },
     /// A game that the format cannot hold.
     Unwritable(String),
+    /// `-` was given for a game file.
+    StandardInput,
     /// One of the above, in this file.
     In(PathBuf, Box<GameFileError>),
 }
@@ -42,7 +47,11 @@ impl GameFileError {
 impl fmt::Display for GameFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => write!(f, "{error}"),
+            Self::Io(error) => write!(f, "{error}; {}", advice(error)),
+            Self::NotAFile(found) => write!(
+                f,
+                "expected a game file, but it is {found}; name a file, written to disk by `pack`"
+            ),
             Self::NotAGameFile => write!(
                 f,
                 "not a game file: expected it to begin with \"FIANGAME\"; make one with `pack`"
@@ -58,6 +67,11 @@ impl fmt::Display for GameFileError {
             Self::NoSuch { what, number, count } => {
                 write!(f, "no {what} {number}: expected a number below {count}")
             }
+            Self::StandardInput => write!(
+                f,
+                "a game file is read here and there, so it cannot come through standard input; write it \
+                 to a file and name that"
+            ),
             Self::Unwritable(what) => write!(f, "{what}"),
             Self::In(path, error) => write!(f, "{}: {error}", path.display()),
         }

@@ -108,6 +108,14 @@ fn check_head(bytes: &[u8; HEAD_LEN]) -> Result<(), GameFileError> {
     Ok(())
 }
 
+/// A file's size in words: `1200 bytes, 0.480 bytes a ply`.
+pub fn size(bytes: u64, plies: u64) -> String {
+    if plies == 0 {
+        return format!("{bytes} bytes");
+    }
+    format!("{bytes} bytes, {:.3} bytes a ply", bytes as f64 / plies as f64)
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

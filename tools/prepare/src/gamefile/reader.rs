@@ -1,13 +1,13 @@
 //! Reading a game file, whole or any game of it.
 
-use super::block::{Unpacked, damaged};
+use super::block::{BLOCK_HEAD_LEN, CRC_AT, Unpacked, damaged};
 use super::{
     Block, END, ENTRY_LEN, Entry, FOOT_LEN, GameFileError, HEAD_LEN, check_head, crc32, u32_at,
     u64_at,
 };
 use crate::game::PlayedGame;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -35,17 +35,30 @@ impl GameFile {
     /// When it is no game file or is damaged; the error names the file. Damage inside a block shows
     /// when the block is read.
     pub fn open(path: &Path) -> Result<Self, GameFileError> {
+        if path == Path::new("-") {
+            return Err(GameFileError::StandardInput.of(path));
+        }
         Self::read_table(path).map_err(|error| error.of(path))
     }
 
     fn read_table(path: &Path) -> Result<Self, GameFileError> {
+        // To open a pipe would wait for somebody to write to it.
+        match fs::metadata(path)? {
+            found if found.is_dir() => return Err(GameFileError::NotAFile("a folder")),
+            found if !found.is_file() => return Err(GameFileError::NotAFile("a pipe or device")),
+            _ => {}
+        }
         let mut file = File::open(path)?;
         let mut head = [0; HEAD_LEN];
         file.read_exact(&mut head).map_err(|_| GameFileError::NotAGameFile)?;
         check_head(&head)?;
 
         let len = file.metadata()?.len();
-        let cut_off = || damaged("it is cut off");
+        let cut_off = || {
+            damaged(
+                "it does not end as one: it is cut off, not finished, or has more behind its end",
+            )
+        };
         let foot_at = len.checked_sub(FOOT_LEN as u64).ok_or_else(cut_off)?;
         let mut foot = [0; FOOT_LEN];
         file.seek(SeekFrom::Start(foot_at))?;
@@ -79,7 +92,7 @@ impl GameFile {
             plies += u64::from(plies_here);
         }
         if offset != table_at || games != u64_at(&foot, 8) || plies != u64_at(&foot, 16) {
-            return Err(damaged("its blocks do not add up"));
+            return Err(damaged("its blocks do not add up to it (`join` puts files together)"));
         }
         Ok(Self { path: path.to_owned(), file: Mutex::new(file), blocks, games, plies })
     }
@@ -97,6 +110,21 @@ impl GameFile {
     /// How many plies all games have together.
     pub fn plies(&self) -> u64 {
         self.plies
+    }
+
+    /// CRC-32 of the checksums of all blocks, one after the other: by it the file is known again.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn checksum(&self) -> Result<u32, GameFileError> {
+        let mut checksums = Vec::with_capacity(4 * self.blocks.len());
+        for place in &self.blocks {
+            let mut bytes = [0; BLOCK_HEAD_LEN - CRC_AT];
+            self.read_at(place.offset + CRC_AT as u64, &mut bytes)
+                .map_err(|error| GameFileError::from(error).of(&self.path))?;
+            checksums.extend(bytes);
+        }
+        Ok(crc32(&[&checksums]))
     }
 
     /// How many blocks there are.
@@ -144,6 +172,13 @@ impl GameFile {
         self.read_block(index).map_err(|error| error.of(&self.path))
     }
 
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        // A thread that died while it held the file leaves nothing that matters behind.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(bytes)
+    }
+
     fn unpack(&self, index: usize) -> Result<Unpacked, GameFileError> {
         self.read_block(index)?.unpack()
     }
@@ -154,12 +189,7 @@ impl GameFile {
             return Err(GameFileError::NoSuch { what: "block", number: index as u64, count });
         };
         let mut bytes = vec![0; place.entry.len as usize];
-        {
-            // A thread that died while it held the file leaves nothing that matters behind.
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(place.offset))?;
-            file.read_exact(&mut bytes)?;
-        }
+        self.read_at(place.offset, &mut bytes)?;
         let block = Block::from_bytes(bytes)?;
         if block.as_entry() != place.entry {
             return Err(damaged("a block is not as the table has it"));

@@ -1,6 +1,7 @@
 //! What is to be packed and how far that is, in `OUT.state`.
 
 use super::Options;
+use super::seen::Seen;
 use crate::failure::Failure;
 use crate::filter::Filters;
 use crate::gamefile::{GameFileError, Writer};
@@ -9,30 +10,34 @@ use crate::shard::Shard;
 use crate::{input, partial};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::Seek;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What determines the output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     pub inputs: Vec<Source>,
     pub filters: Filters,
     pub shard: Option<Shard>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub path: PathBuf,
     /// `None` where it cannot be known: standard input and pipes.
     pub bytes: Option<u64>,
+    /// When it was last changed, where that is known.
+    changed: Option<SystemTime>,
 }
 
 /// How far the work is when a block is written.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Point {
-    /// The input to go on with, and how many of its games are dealt with.
-    pub input: usize,
-    pub games: u64,
+    /// The inputs read to their ends.
+    pub done: Vec<Seen>,
+    /// What is dealt with of the one after them.
+    pub seen: Seen,
     pub report: Report,
 }
 
@@ -52,6 +57,68 @@ impl Job {
             options.inputs.iter().map(|path| Source::new(path)).collect::<Result<_, _>>()?;
         Ok(Self { inputs, filters: options.filters.clone(), shard: options.shard })
     }
+
+    /// In what another job differs from this one, as in "an unfinished run …".
+    fn difference(&self, other: &Self) -> Option<String> {
+        let paths = |job: &Self| -> Vec<PathBuf> {
+            job.inputs.iter().map(|source| source.path.clone()).collect()
+        };
+        if paths(self) != paths(other) {
+            let names: Vec<String> =
+                self.inputs.iter().map(|source| source.path.display().to_string()).collect();
+            return Some(format!("with other inputs: {}", names.join(" ")));
+        }
+        let mut sources = self.inputs.iter().zip(&other.inputs);
+        if let Some((then, now)) = sources.find(|(then, now)| then.bytes != now.bytes) {
+            let size = |source: &Source| match source.bytes {
+                Some(bytes) => format!("{bytes} bytes"),
+                None => "a stream".to_owned(),
+            };
+            let name = then.path.display();
+            return Some(format!("when {name} was {}, now it is {}", size(then), size(now)));
+        }
+        if self.filters != other.filters {
+            return Some("with other filters".to_owned());
+        }
+        (self.shard != other.shard).then(|| match self.shard {
+            Some(shard) => format!("with --shard {shard}"),
+            None => "without --shard".to_owned(),
+        })
+    }
+}
+
+impl State {
+    fn new(job: &Job, point: &Point, blocks: u64) -> Self {
+        Self { job: job.clone(), point: point.clone(), blocks }
+    }
+
+    /// Whether `job` is what this state is of. Inputs that were read to their ends are read again
+    /// where they may have changed; the one to go on with will be anyhow.
+    ///
+    /// # Errors
+    /// When it is another one, with the difference.
+    fn require_same(&self, job: &Job, out: &Path) -> Result<(), Failure> {
+        if let Some(difference) = self.job.difference(job) {
+            return Err(Failure(format!(
+                "{}: of an unfinished run {difference}; give the same to go on, or remove it and {} to \
+                 begin anew",
+                partial::state(out).display(),
+                partial::part(out).display()
+            )));
+        }
+        let sources = self.job.inputs.iter().zip(&job.inputs);
+        for ((then, now), seen) in sources.zip(&self.point.done) {
+            if then.changed != now.changed {
+                seen.require_all(&now.path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, out: &Path) -> Result<(), Failure> {
+        let path = partial::state(out);
+        partial::write_json(&path, self).map_err(|error| Failure::file("write", &path, &error))
+    }
 }
 
 impl Source {
@@ -60,11 +127,12 @@ impl Source {
         let is_stream = path == Path::new("-")
             || known.as_ref().is_ok_and(|known| !known.is_file() && !known.is_dir());
         if is_stream {
-            return Ok(Self { path: path.to_owned(), bytes: None });
+            return Ok(Self { path: path.to_owned(), bytes: None, changed: None });
         }
         input::open(path)?;
         let known = known.map_err(|error| Failure::file("read", path, &error))?;
-        Ok(Self { path: path.to_owned(), bytes: Some(known.len()) })
+        let changed = known.modified().ok();
+        Ok(Self { path: path.to_owned(), bytes: Some(known.len()), changed })
     }
 }
 
@@ -75,31 +143,20 @@ pub fn begin(out: &Path, job: &Job) -> Result<(Writer<File>, Point), Failure> {
         let (part, state) = (part.display(), state.display());
         Failure(format!("{part}: cannot go on: {error}; or remove it and {state} to begin anew"))
     };
-    if let (Ok(json), true) = (fs::read(&state), part.exists()) {
-        let known: State = serde_json::from_slice(&json).map_err(|error| {
-            let (part, state) = (part.display(), state.display());
-            Failure(format!(
-                "{state}: not the state of an unfinished run: {error}; remove it and {part} to begin anew"
-            ))
-        })?;
-        if known.job != *job || known.point.input > job.inputs.len() {
-            return Err(Failure(format!(
-                "{}: of an unfinished run with other inputs, filters or shard; give the same to go on, \
-                 or remove it and {} to begin anew",
-                state.display(),
-                part.display()
-            )));
-        }
-        let open = File::options().read(true).write(true).open(&part);
-        let file = open.map_err(|error| Failure::file("open", &part, &error))?;
+    let failed = |error: io::Error| Failure::file("write", &part, &error);
+    let (file, known) = partial::begin::<State>(out)?;
+    // Without a block there is nothing to go on with.
+    if let Some(known) = known.filter(|known| known.blocks > 0) {
+        known.require_same(job, out)?;
         let mut writer = Writer::resume(file, known.blocks).map_err(in_part)?;
         let file = writer.output();
-        let cut = file.stream_position().and_then(|end| file.set_len(end));
-        cut.map_err(|error| Failure::file("write", &part, &error))?;
+        file.stream_position().and_then(|end| file.set_len(end)).map_err(failed)?;
         return Ok((writer, known.point));
     }
-    let file = File::create(&part).map_err(|error| Failure::file("create", &part, &error))?;
-    Ok((Writer::new(file).map_err(in_part)?, Point::default()))
+    let point = Point::default();
+    State::new(job, &point, 0).write(out)?;
+    file.set_len(0).map_err(failed)?;
+    Ok((Writer::new(file).map_err(in_part)?, point))
 }
 
 /// Notes the point reached, after all blocks before it have reached the disk.
@@ -111,7 +168,5 @@ pub fn note(
 ) -> Result<(), Failure> {
     let synced = writer.output().sync_data();
     synced.map_err(|error| Failure::file("write", &partial::part(out), &error))?;
-    let state = State { job: job.clone(), point: point.clone(), blocks: writer.blocks() };
-    let path = partial::state(out);
-    partial::write_json(&path, &state).map_err(|error| Failure::file("write", &path, &error))
+    State::new(job, point, writer.blocks()).write(out)
 }

@@ -1,13 +1,14 @@
 //! From texts to blocks: one thread reads, several play games through, one gathers, several pack.
 
+use super::seen::{InputReader, Seen};
 use super::state::{Job, Point};
 use crate::failure::Failure;
 use crate::game::PlayedGame;
 use crate::gamefile::{Block, Gather};
-use crate::pgn::{RawGame, Reader, Refusal};
-use crate::{input, threads};
+use crate::pgn::{RawGame, Refusal};
+use crate::threads;
 use std::collections::VecDeque;
-use std::io::BufRead;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,24 +21,25 @@ const BATCH: usize = 64;
 pub type Step = Result<(Option<Block>, Point), Failure>;
 
 /// The blocks of the output, each with the point reached by it; the last step has what is left, if
-/// anything, and the final report.
+/// anything, and the final report. `out` is named when the inputs are not those of `start`.
 pub fn steps(
     job: &Job,
+    out: &Path,
     start: Point,
     read: Arc<AtomicU64>,
     threads: NonZeroUsize,
 ) -> impl Iterator<Item = Step> + use<> {
     let (filters, shard) = (job.filters.clone(), job.shard);
     let wanted = move |game: RawGame| {
-        let game = filters.resolve(&game)?;
-        if shard.is_none_or(|shard| shard.takes(&game)) {
-            Ok(game)
-        } else {
-            Err(Refusal::OtherShard)
-        }
+        let played = filters.resolve(&game).and_then(|played| match shard {
+            Some(shard) if !shard.takes(&played) => Err(Refusal::OtherShard),
+            _ => Ok(played),
+        });
+        Outcome { checksum: game.checksum(), played }
     };
     let paths = job.inputs.iter().map(|source| source.path.clone()).collect();
-    let texts = Texts { paths, read, next: start.input, skip: start.games, reader: None };
+    let (next, seen) = (start.done.len(), start.seen);
+    let texts = Texts { paths, out: out.to_owned(), read, next, seen, reader: None };
     let batches = threads::in_order(texts, threads, move |batch| {
         batch.map(|Batch { games, end }| Batch {
             games: games.into_iter().map(&wanted).collect(),
@@ -61,51 +63,52 @@ pub fn steps(
 /// Games that follow one another in one input.
 struct Batch<G> {
     games: Vec<G>,
-    /// Whether the input ends with them, and what ended it early.
-    end: Option<Result<(), Damage>>,
+    /// Whether the input ends with them.
+    end: Option<End>,
 }
 
-/// An input that cannot be read to its end.
-struct Damage {
+/// The end of an input.
+struct End {
     path: PathBuf,
-    error: std::io::Error,
+    /// Why it cannot be read further, if that is how it ends.
+    damage: Option<io::Error>,
 }
 
 /// The texts of the games of all inputs, one after the other.
 struct Texts {
     paths: Vec<PathBuf>,
+    out: PathBuf,
     read: Arc<AtomicU64>,
     /// The input that is read, or to be opened next.
     next: usize,
-    /// How many of its games are dealt with already.
-    skip: u64,
-    reader: Option<Reader<Box<dyn BufRead + Send>>>,
+    /// What of it is dealt with when it is opened.
+    seen: Seen,
+    reader: Option<InputReader>,
 }
 
 impl Texts {
     fn batch(&mut self, path: &Path) -> Result<Batch<RawGame>, Failure> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            none => none.insert(Reader::new(input::open_counting(path, &self.read)?)),
+            none => none.insert(self.seen.pass_over(path, &self.read, &self.out)?),
         };
         let mut games = Vec::with_capacity(BATCH);
-        while games.len() < BATCH {
-            let end = match reader.next_game() {
-                Ok(Some(_)) if self.skip > 0 => {
-                    self.skip -= 1;
-                    continue;
-                }
+        let damage = loop {
+            match reader.next_game() {
                 Ok(Some(game)) => {
+                    // The end belongs to the last game: it tells whether that was cut off.
+                    let is_full = games.len() + 1 >= BATCH && !game.is_last();
                     games.push(game);
-                    continue;
+                    if is_full {
+                        return Ok(Batch { games, end: None });
+                    }
                 }
-                Ok(None) => Ok(()),
-                Err(error) => Err(Damage { path: path.to_owned(), error }),
-            };
-            (self.reader, self.next, self.skip) = (None, self.next + 1, 0);
-            return Ok(Batch { games, end: Some(end) });
-        }
-        Ok(Batch { games, end: None })
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        (self.reader, self.next, self.seen) = (None, self.next + 1, Seen::default());
+        Ok(Batch { games, end: Some(End { path: path.to_owned(), damage }) })
     }
 }
 
@@ -123,7 +126,11 @@ impl Iterator for Texts {
 }
 
 /// A game, or why it is not wanted.
-type Outcome = Result<PlayedGame, Refusal>;
+struct Outcome {
+    /// Of its text.
+    checksum: u32,
+    played: Result<PlayedGame, Refusal>,
+}
 
 /// Games enough for a block, and the point reached by them.
 type Gathering = Result<(Vec<PlayedGame>, Point), Failure>;
@@ -141,8 +148,14 @@ struct Gathered<I> {
 impl<I> Gathered<I> {
     fn take_up(&mut self, batch: Batch<Outcome>) {
         for outcome in batch.games {
-            self.point.games += 1;
-            let is_full = match outcome {
+            self.point.seen.add(outcome.checksum);
+            if let (Err(Refusal::Truncated), Some(End { path, damage: None })) =
+                (&outcome.played, &batch.end)
+            {
+                let cut = "it ends before the result of its last game";
+                self.point.report.damage(path.display(), cut);
+            }
+            let is_full = match outcome.played {
                 Ok(game) => {
                     self.point.report.keep(game.moves.len());
                     self.gather.push(game)
@@ -156,12 +169,11 @@ impl<I> Gathered<I> {
                 self.ready.push_back(Ok((self.gather.take(), self.point.clone())));
             }
         }
-        if let Some(end) = batch.end {
-            if let Err(Damage { path, error }) = end {
+        if let Some(End { path, damage }) = batch.end {
+            if let Some(error) = damage {
                 self.point.report.damage(path.display(), error);
             }
-            self.point.input += 1;
-            self.point.games = 0;
+            self.point.done.push(std::mem::take(&mut self.point.seen));
         }
     }
 }

@@ -11,6 +11,7 @@ mod reader;
 mod refusal;
 mod tags;
 
+pub use movetext::PLIES_MAX;
 pub use reader::{RawGame, Reader};
 pub use refusal::Refusal;
 pub use tags::{Date, Tags};

@@ -7,7 +7,7 @@ use fianchetto::chess::{Board, Move};
 use std::sync::LazyLock;
 
 /// The most plies that a game can have: 8,848.5 moves under the seventy-five-move rule.
-const PLIES_MAX: usize = 17_697;
+pub const PLIES_MAX: usize = 17_697;
 
 /// Words that are no moves: they stand for the side to move passing.
 const NULL_MOVES: [&[u8]; 4] = [b"--", b"Z0", b"0000", b"@@@@"];
@@ -23,6 +23,8 @@ pub(super) struct MainLine {
 /// Why a movetext cannot be read with certainty.
 pub(super) struct Failure {
     pub refusal: Refusal,
+    /// Whether no move comes before it.
+    pub at_start: bool,
     /// Whether it lies in the very last word, as in a text that was cut off.
     pub at_end: bool,
 }
@@ -36,7 +38,9 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     let mut words = Words::default();
     while let Some(word) = words.next(text) {
         let rest = &text[words.at..];
-        let refuse = |refusal| Err(Failure { refusal, at_end: rest.trim_ascii().is_empty() });
+        let at_start = moves.is_empty();
+        let refuse =
+            |refusal| Err(Failure { refusal, at_start, at_end: rest.trim_ascii().is_empty() });
         let (number, word) = split_number(word);
         if termination.is_some() || (number == b"1." && moves.len() > 1) {
             return refuse(Refusal::Joined);
@@ -62,7 +66,8 @@ pub(super) fn play(text: &[u8]) -> Result<MainLine, Failure> {
     }
     let unclosed = words.in_comment || words.depth > 0;
     if unclosed || words.stray {
-        return Err(Failure { refusal: Refusal::Unbalanced, at_end: unclosed });
+        let at_start = moves.is_empty();
+        return Err(Failure { refusal: Refusal::Unbalanced, at_start, at_end: unclosed });
     }
     Ok(MainLine { moves, termination })
 }
@@ -79,6 +84,14 @@ fn split_number(word: &[u8]) -> (&[u8], &[u8]) {
 /// Whether a word only comments on the move before it, as in `exd6 e.p.` and `Nf3 !?`.
 fn is_remark(word: &[u8]) -> bool {
     word == b"e.p." || word == b"ep" || word.iter().all(|byte| b"!?+#".contains(byte))
+}
+
+/// Whether `e8` is written `e8(Q)`: the parenthesis right after a pawn's move to the last rank is no
+/// variation.
+fn promotes(word: &[u8], rest: &[u8]) -> bool {
+    matches!(rest, [b'(', b'Q' | b'R' | b'B' | b'N', b')', ..])
+        && matches!(word, [.., b'a'..=b'h', b'1' | b'8'])
+        && !word.iter().any(u8::is_ascii_uppercase)
 }
 
 /// Finds the words of the main line; comments, variations and glyphs (`$4`) are passed over.
@@ -121,9 +134,11 @@ impl Words {
                 b'$' => self.skip_to(text, |byte| !byte.is_ascii_digit()),
                 byte if byte.is_ascii_whitespace() => {}
                 _ => {
-                    self.skip_to(text, |byte| {
-                        byte.is_ascii_whitespace() || b"{}();$".contains(&byte)
-                    });
+                    self.skip_word(text);
+                    if promotes(&text[start..self.at], &text[self.at..]) {
+                        self.at += "(Q)".len();
+                        self.skip_word(text);
+                    }
                     if self.depth == 0 {
                         return Some(&text[start..self.at]);
                     }
@@ -131,6 +146,10 @@ impl Words {
             }
         }
         None
+    }
+
+    fn skip_word(&mut self, text: &[u8]) {
+        self.skip_to(text, |byte| byte.is_ascii_whitespace() || b"{}();$".contains(&byte));
     }
 
     fn skip_to(&mut self, text: &[u8], stop: impl Fn(u8) -> bool) {

@@ -23,6 +23,18 @@ pub struct RawGame {
 }
 
 impl RawGame {
+    /// CRC-32 of the text, by which a game is known again.
+    pub fn checksum(&self) -> u32 {
+        let mut crc = flate2::Crc::new();
+        crc.update(&self.text);
+        crc.sum()
+    }
+
+    /// Whether the input ends with this game, and perhaps within it.
+    pub fn is_last(&self) -> bool {
+        self.last
+    }
+
     /// What the tags tell.
     ///
     /// # Errors
@@ -48,8 +60,11 @@ impl RawGame {
         let tags = self.tags()?;
         tags.require_standard()?;
         let movetext = self.movetext_at.map_or(&[][..], |at| &self.text[at..]);
-        let failed = |failure: Failure| {
-            if self.last && failure.at_end { Refusal::Truncated } else { failure.refusal }
+        let untagged = self.movetext_at == Some(0);
+        let failed = |failure: Failure| match failure.refusal {
+            Refusal::UnreadableMove if failure.at_start && untagged => Refusal::NotAGame,
+            _ if failure.at_end && self.last => Refusal::Truncated,
+            refusal => refusal,
         };
         let MainLine { moves, termination } = movetext::play(movetext).map_err(failed)?;
         if self.last && termination.is_none() {

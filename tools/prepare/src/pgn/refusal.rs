@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
+    /// There are no tags, and the text does not begin with a move.
+    NotAGame,
     /// The main line holds an illegal move.
     IllegalMove,
     /// The main line holds a move that fits several, or a promotion to nothing.
@@ -54,6 +56,7 @@ impl Refusal {
     /// The name of the cause in reports and JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Self::NotAGame => "not-a-game",
             Self::IllegalMove => "illegal-move",
             Self::AmbiguousMove => "ambiguous-move",
             Self::NullMove => "null-move",
@@ -81,6 +84,7 @@ impl Refusal {
     /// The cause in words, with what became of the game.
     pub fn meaning(self) -> &'static str {
         match self {
+            Self::NotAGame => "text without tags or moves",
             Self::IllegalMove => "an illegal move in the main line; the whole game is dropped",
             Self::AmbiguousMove => "a move that may be one of several; the whole game is dropped",
             Self::NullMove => "a null move in the main line; the whole game is dropped",

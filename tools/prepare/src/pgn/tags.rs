@@ -3,7 +3,7 @@
 use super::Refusal;
 use crate::game::GameResult;
 use serde::{Deserialize, Serialize};
-use std::str;
+use std::{fmt, str};
 
 /// What the tags of a game tell; what they do not tell is `None`, 0 or empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,27 @@ impl Date {
         let mut parts = text.split(|&byte| matches!(byte, b'.' | b'-' | b'/')).map(number);
         let mut next = || parts.next().unwrap_or(0);
         Self { year: next(), month: next(), day: next() }
+    }
+
+    /// Whether the calendar has such a day, month or year.
+    pub fn is_possible(self) -> bool {
+        let divides = |years| self.year.is_multiple_of(years);
+        let is_leap = divides(4) && (!divides(100) || divides(400));
+        let days = match self.month {
+            2 => 28 + u16::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        self.month <= 12 && self.day <= days
+    }
+}
+
+impl fmt::Display for Date {
+    /// What is known of it: `2016-05`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}", self.year)?;
+        let parts = [self.month, self.day].into_iter().take_while(|&part| part > 0);
+        parts.into_iter().try_for_each(|part| write!(f, "-{part:02}"))
     }
 }
 
@@ -105,6 +126,10 @@ impl<'a> Tags<'a> {
     }
 }
 
+/// A draw as people write it, in UTF-8 and in Latin-1.
+const HALVES: &[u8] = "½-½".as_bytes();
+const HALVES_LATIN_1: &[u8] = b"\xbd-\xbd";
+
 /// How a game says that it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Termination {
@@ -120,7 +145,7 @@ impl Termination {
         match text {
             b"1-0" => Some(Self::Result(GameResult::White)),
             b"0-1" => Some(Self::Result(GameResult::Black)),
-            b"1/2-1/2" | b"1/2" => Some(Self::Result(GameResult::Draw)),
+            b"1/2-1/2" | b"1/2" | HALVES | HALVES_LATIN_1 => Some(Self::Result(GameResult::Draw)),
             b"*" => Some(Self::Unfinished),
             _ => None,
         }

@@ -27,8 +27,9 @@
 //! A from-to encoding has no index for an under-promotion: none stands in `legal`, and `played` is
 //! then the queen's promotion on the same squares. `promotion` tells such records apart.
 //!
-//! A stream is the same pairs of arrays without end between them, each of at most [`POSITIONS`]
-//! records.
+//! A stream begins with a line of JSON, the folder's manifest as far as it is known before the work:
+//! [`Job`](crate::expand::Job). The pairs of arrays follow, each of [`POSITIONS`] records at most, and at
+//! the end a pair without any: a stream that ends otherwise was cut.
 //!
 //! [`Encoding::target`]: fianchetto::encoding::Encoding::target
 //! [`Encoding::constant_planes`]: fianchetto::encoding::Encoding::constant_planes

@@ -1,9 +1,9 @@
 """Compares training shards with python-chess and numpy, field by field.
 
-    python check_shards.py SHARDS PGN [PGN ...] [--positions 2000] [--seed 0] [--stream ENCODING]
+    python check_shards.py SHARDS PGN [PGN ...] [--positions 2000] [--seed 0]
 
-SHARDS is a folder made by `fianchetto-prepare expand`, or, with --stream, a file or pipe with what its
-`--stream` wrote in this encoding. The PGN files (.pgn or .pgn.zst, the latter read with the `zstd` program) hold some or
+SHARDS is a folder made by `fianchetto-prepare expand`, or a file or pipe with what its `--stream` wrote.
+It ends with status 3 when a package is missing. The PGN files (.pgn or .pgn.zst, the latter read with the `zstd` program) hold some or
 all of the games that it was made from. A record names its game by a hash of the moves; of the records
 whose game is in the PGN files, a random sample is rebuilt from the PGN and compared.
 """
@@ -16,18 +16,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-import chess
-import chess.pgn
-import numpy as np
+try:
+    import chess
+    import chess.pgn
+    import numpy as np
+except ModuleNotFoundError as error:
+    print(error)
+    sys.exit(3)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "golden"))
 import absolute14
 import canonical12
 import canonical19
+import readme
 
 ENCODINGS = {
     module.__name__: module for module in (canonical19, absolute14, canonical12)
 }
+README = readme.functions()
 RESULTS = {"1-0": 1, "0-1": -1, "1/2-1/2": 0}
 
 
@@ -59,34 +65,23 @@ def read_games(paths: list[Path]) -> dict[int, chess.pgn.Game]:
     return games
 
 
-def read_array(pipe) -> np.ndarray:
-    """One array of a stream; `np.load` wants to seek, which a pipe cannot."""
-    assert np.lib.format.read_magic(pipe) == (1, 0)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(pipe)
-    return np.frombuffer(pipe.read(shape[0] * dtype.itemsize), dtype)
-
-
-def read_shards(path: Path, stream: bool):
-    """Pairs of records and legal indices."""
-    if stream:
+def read_shards(path: Path) -> tuple[dict, list]:
+    """The manifest, and pairs of records and legal indices."""
+    if not path.is_dir():
         with open(path, "rb") as pipe:
-            while pipe.peek(1):
-                yield read_array(pipe), read_array(pipe)
-        return
+            manifest = json.loads(pipe.readline())
+            shards = list(README["read_stream"](pipe))
+            assert not pipe.read(1)
+        return manifest, shards
+    manifest = json.loads((path / "manifest.json").read_text())
+    shards = []
     for name in sorted(path.glob("shard-*.npy")):
         with open(name, "rb") as file:
-            yield np.load(file), np.load(file)
+            shards.append((np.load(file), np.load(file)))
             assert not file.read(1)
-
-
-def unpack(records: np.ndarray, manifest: dict) -> np.ndarray:
-    """Float planes [n, planes, 8, 8] of records."""
-    planes = np.empty((len(records), manifest["planes"], 8, 8), np.float32)
-    squares = np.unpackbits(records["squares"], axis=-1, bitorder="little")
-    planes[:, manifest["square_planes"]] = squares.reshape(*squares.shape[:2], 8, 8)
-    constants = records["constants"] / np.float32(100)
-    planes[:, manifest["constant_planes"]] = constants[:, :, None, None]
-    return planes
+    sizes = [len(records) for records, _ in shards]
+    assert sum(sizes) == manifest["positions"] and len(sizes) == manifest["shards"]
+    return manifest, shards
 
 
 def band(game: chess.pgn.Game, side: chess.Color) -> int:
@@ -121,40 +116,29 @@ def main() -> None:
     parser.add_argument("pgn", type=Path, nargs="+")
     parser.add_argument("--positions", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--stream", choices=ENCODINGS)
     arguments = parser.parse_args()
 
     games = read_games(arguments.pgn)
     hashes = np.array(sorted(games), np.uint64)
     candidates = []
     total = 0
-    shards = list(read_shards(arguments.shards, arguments.stream))
+    manifest, shards = read_shards(arguments.shards)
+    name = manifest["encoding"]
+    encoding = ENCODINGS[name]
     for records, legal in shards:
         ends = records["legal_start"] + records["legal_count"]
         assert (records["legal_start"][1:] == ends[:-1]).all() and ends[-1] == len(legal)
         known = np.flatnonzero(np.isin(records["game"], hashes))
         candidates += [(total, records[i], legal[records["legal_start"][i] : ends[i]]) for i in known]
         total += len(records)
-    if name := arguments.stream:
-        encoding = ENCODINGS[name]
-        planes = len(encoding.SQUARE_PLANES) + len(encoding.CONSTANT_PLANES)
-        manifest = {"planes": planes, "square_planes": encoding.SQUARE_PLANES}
-        manifest["constant_planes"] = encoding.CONSTANT_PLANES
-    else:
-        manifest = json.loads((arguments.shards / "manifest.json").read_text())
-        name = manifest["encoding"]
-        encoding = ENCODINGS[name]
-        sizes = [len(records) for records, _ in shards]
-        assert sum(sizes) == manifest["positions"] and len(sizes) == manifest["shards"]
-        assert all(size == 10_000 for size in sizes[:-1])
-
+    assert all(len(records) == 10_000 for records, _ in shards[:-1])
     print(f"{name}: {total} records, {len(candidates)} of them from the {len(games)} games given")
     if len(candidates) < arguments.positions:
         sys.exit(f"too few to compare {arguments.positions}: give more games")
     wrong = 0
     sample = random.Random(arguments.seed).sample(candidates, arguments.positions)
     for _, record, legal in sample:
-        planes = unpack(np.array([record]), manifest)[0]
+        planes = README["planes_of"](np.array([record]), manifest)[0]
         game = games[int(record["game"])]
         if fields := compare(record, legal, planes, game, encoding):
             wrong += 1

@@ -12,6 +12,7 @@ import io
 import logging
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,9 @@ BY_HAND = {
     "blank-lines-in-movetext.pgn": ["1-0 e2e4 e7e5 g1f3 b8c6 f1b5", NEXT],
     # It plays from the start position when SetUp comes without a FEN.
     "fen-start.pgn": ["1-0 c2c4", "1-0 f2f4", NEXT],
+    # It does not know the sign for a half.
+    "halves-latin-1.pgn": ["1/2-1/2 e2e4 e7e5", "1/2-1/2 c2c4", NEXT],
+    "halves.pgn": ["1/2-1/2 e2e4 e7e5", "1/2-1/2 e2e4 d7d5", "1/2-1/2 c2c4", NEXT],
     # It skips to the next blank line, or reads on over the end of a game.
     "joined.pgn": ["1-0 e2e4 e7e5", NEXT],
     "no-blank-lines.pgn": ["1-0 e2e4 e7e5", "0-1 d2d4 d7d5", "1-0 c2c4"],
@@ -70,9 +74,16 @@ def decompressed(path):
     return data
 
 
+def lettered(data):
+    """Text as python-chess knows it: figurines as letters, `e8(Q)` as `e8=Q`."""
+    for letter, figurine in chess.UNICODE_PIECE_SYMBOLS.items():
+        data = data.replace(figurine.encode(), letter.upper().encode())
+    return re.sub(rb"\b([a-h]x?[a-h]?[18])\(([QRBN])\)", rb"\1=\2", data)
+
+
 def games(data):
     """The games that python-chess reads without complaint, and that have moves and a result."""
-    text = io.StringIO(data.decode("latin-1"), newline=None)
+    text = io.StringIO(lettered(data).decode("latin-1"), newline=None)
     while (game := chess.pgn.read_game(text)) is not None:
         moves = " ".join(move.uci() for move in game.mainline_moves())
         headers = game.headers
