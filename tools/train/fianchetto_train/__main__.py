@@ -9,7 +9,9 @@ import torch
 
 from . import measure, networks, report
 from .distributed import World
-from .run import DataError, Run, RunError, Settings, load_state, settings_of
+from .checkpoint import RunError, load_state
+from .run import Run, Settings, settings_of
+from .shards import DataError
 
 
 def sizes(text: str) -> dict:

@@ -12,7 +12,7 @@ import torch
 from . import held_out, puzzles
 from .model import Model
 from .output import number, percent, table, write_whole
-from .run import RunError
+from .checkpoint import RunError
 from .shards import Folder
 
 BATCH = 512

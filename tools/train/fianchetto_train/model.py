@@ -4,26 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from . import networks
-from .networks import residual
-from .run import RunError, load_state
+from .checkpoint import RunError, read_network
 
 # A tensor that only this family has.
 SIGNS = {"stem.0.weight": "residual", "conv_input.0.weight": "sigma-go", "origin.conv1.weight": "from-to"}
-
-# Sizes that a weights file states and the networks here have fixed (src/network/spec.rs).
-FIXED = {
-    "format_version": "1",
-    "encoding": "canonical19",
-    "policy": "from-to-4096",
-    "policy_channels": str(residual.POLICY_CHANNELS),
-    "value_channels": str(residual.VALUE_CHANNELS),
-    "value_hidden": str(residual.VALUE_HIDDEN),
-}
-
 
 @dataclass
 class Model:
@@ -54,7 +41,7 @@ class Model:
     @staticmethod
     def load(path: Path, device: torch.device) -> "Model":
         """Reads a checkpoint with `network_config` and `network`, or a weights file of fianchetto-convert."""
-        sizes, tensors = read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path)
+        sizes, tensors = read_network(path)
         families = {family for sign, family in SIGNS.items() if sign in tensors}
         if len(families) != 1:
             raise RunError(f"{path} is of no family known here: expected one of the tensors {', '.join(SIGNS)}")
@@ -65,38 +52,6 @@ class Model:
             raise RunError(f"{path}: its sizes {sizes} make no {family} network: {error}") from None
         fill(network, tensors, path)
         return Model(family, network.to(device, memory_format=torch.channels_last).eval())
-
-
-def read_checkpoint(path: Path) -> tuple[dict, dict[str, Tensor]]:
-    """Sizes and tensors of a PyTorch checkpoint."""
-    state = load_state(path)
-    if isinstance(state, dict) and "training_network" in state:
-        raise RunError(f"{path} is the state of a run, to resume it: give the network.pt beside it")
-    if not isinstance(state, dict) or not {"network_config", "network"} <= state.keys():
-        raise RunError(f"{path} holds no network_config and network: expected a checkpoint such as network.pt of a run")
-    return state["network_config"], state["network"]
-
-
-def read_safetensors(path: Path) -> tuple[dict, dict[str, Tensor]]:
-    """Sizes and tensors of a weights file."""
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except FileNotFoundError:
-        raise RunError(f"{path} is not there") from None
-    except (SafetensorError, OSError) as error:
-        raise RunError(f"{path} cannot be read as safetensors: {error}") from None
-    fixed = FIXED if metadata.get("se_width") == "0" else FIXED | {"se_width": str(residual.SE_WIDTH)}
-    for key, expected in fixed.items():
-        if metadata.get(key) != expected:
-            raise RunError(f"{path}: its {key} is {metadata.get(key, 'not stated')}, only {expected} can be measured")
-    try:
-        sizes = {key: int(metadata[key]) for key in ("channels", "blocks", "recurrence")}
-        switches = {"gated": metadata["gate"] == "true", "se": metadata["se_width"] != "0"}
-    except (KeyError, ValueError) as error:
-        raise RunError(f"{path}: its metadata is incomplete ({error}); make it anew with fianchetto-convert") from None
-    return sizes | switches, tensors
 
 
 def fill(network: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from . import log
 from .output import number, percent, table, write_whole
-from .run import RunError
+from .checkpoint import RunError
 
 # Positions seen and top-1 on held-out human moves: RDTChess's card, and this project's first checkpoint.
 MARKS = {"RDTChess 128x8, published": (400_581_531, 0.517), "first-64x6r2": (2_340_000, 0.379)}

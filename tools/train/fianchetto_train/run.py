@@ -1,7 +1,6 @@
 """One training run: the loop over batches, its checkpoints and its end."""
 
 import contextlib
-import os
 import signal
 import time
 from dataclasses import asdict, dataclass, fields
@@ -11,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from . import networks, optimiser
+from .checkpoint import RunError, atomic_save, read_network
 from .distributed import World
 from .log import Log
 from .losses import losses
-from .shards import Batch, DataError, Folder, Prefetch, Shard, Stream, batch_of, batches
+from .shards import Batch, Folder, Prefetch, Stream, batch_of, batches
 
 # No position has more than 218 legal moves.
 WIDEST = 224
@@ -49,30 +49,6 @@ class Settings:
     validate_minutes: float = 10.0
     save_minutes: float = 5.0
     log_positions: int = 20_000
-
-
-class RunError(Exception):
-    """A run that cannot go on, in words for the user."""
-
-
-def atomic_save(value: dict, path: Path) -> None:
-    """Writes a file whole or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
-    torch.save(value, temporary)
-    with open(temporary, "rb") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def load_state(path: Path) -> dict:
-    """What a checkpoint or a run's state holds."""
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise RunError(f"{path} is not there") from None
-    except Exception as error:  # torch.load raises whatever its parsers do
-        first = str(error).strip().splitlines()[0]
-        raise RunError(f"{path} cannot be read as a PyTorch checkpoint: {first}") from None
 
 
 class Run:
@@ -111,16 +87,18 @@ class Run:
         self.log = Log(folder, self.seen) if world.rank == 0 else None
 
     def initialise(self, network: nn.Module, path: Path) -> None:
-        """Weights to begin with, from a checkpoint of the same family; the optimiser begins anew."""
-        state = load_state(path)
-        found = state.get("network", state)
+        """Weights to begin with, from a network of the same sizes; the optimiser begins anew."""
+        _, found = read_network(path)
         own = {name: p for name, p in network.state_dict().items() if not name.startswith("move_kernels.")}
-        wrong = [name for name, p in own.items() if name not in found or found[name].shape != p.shape]
-        if wrong:
-            raise RunError(f"{path} has no {wrong[0]} of shape {list(own[wrong[0]].shape)}: other sizes?")
+        # A weights file has no counters of BatchNorm's steps.
+        own = {name: p for name, p in own.items() if not name.endswith("num_batches_tracked")}
+        for name, p in own.items():
+            if name not in found or found[name].shape != p.shape:
+                raise RunError(f"{path} has no {name} of shape {list(p.shape)}: give --sizes as in that file")
         network.load_state_dict({name: found[name] for name in own}, strict=False)
-        if network_kernels := getattr(network, "move_kernels", None):
-            for p in network_kernels.parameters():
+        if kernels := getattr(network, "move_kernels", None):
+            # They add to a policy layer that knows the moves already.
+            for p in kernels.parameters():
                 nn.init.zeros_(p)
 
     def open_source(self) -> Folder | Stream:
@@ -274,5 +252,3 @@ def settings_of(state: dict) -> Settings:
     found["expand_options"] = tuple(found["expand_options"])
     return Settings(**found)
 
-
-__all__ = ["DataError", "Run", "RunError", "Settings", "Shard", "load_state", "settings_of"]

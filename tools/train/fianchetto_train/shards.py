@@ -231,15 +231,16 @@ class Stream:
         except OSError as error:
             raise DataError(f"{command[0]}: {error}; build it with cargo build --release") from None
         try:
-            while process.stdout.peek(1):
-                shard = Shard(read_array(process.stdout), read_array(process.stdout))
+            process.stdout.readline()  # what a folder has as its manifest
+            while len(shard := Shard(read_array(process.stdout), read_array(process.stdout))):
                 if skip >= len(shard):
                     skip -= len(shard)
                     continue
                 yield shard.take(np.arange(skip, len(shard))) if skip else shard
                 skip = 0
-            if status := process.wait():
-                raise DataError(f"{' '.join(command)} ended with status {status}")
+        except ValueError as error:
+            status = process.wait()
+            raise DataError(f"{' '.join(command)} ended with status {status} ({error})") from None
         finally:
             process.kill()
             process.wait()
@@ -249,10 +250,9 @@ def read_array(pipe) -> np.ndarray:
     """One array of a stream; `np.load` wants to seek, which a pipe cannot."""
     np.lib.format.read_magic(pipe)
     shape, _, dtype = np.lib.format.read_array_header_1_0(pipe)
-    wanted = shape[0] * dtype.itemsize
-    data = pipe.read(wanted)
-    if len(data) < wanted:
-        raise DataError("the stream of positions broke off: see what fianchetto-prepare said")
+    data = pipe.read(shape[0] * dtype.itemsize)
+    if len(data) < shape[0] * dtype.itemsize:
+        raise ValueError("its output broke off")
     return np.frombuffer(data, dtype)
 
 

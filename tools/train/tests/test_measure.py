@@ -15,7 +15,7 @@ from torch import nn
 
 from fianchetto_train import __main__, held_out, measure, networks, puzzles, report
 from fianchetto_train.model import Model
-from fianchetto_train.run import RunError
+from fianchetto_train.checkpoint import RunError
 from fianchetto_train.shards import LAYOUTS, DataError, Shard
 
 CPU = torch.device("cpu")

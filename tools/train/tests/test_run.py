@@ -12,7 +12,8 @@ import torch
 
 from fianchetto_train.distributed import World
 from fianchetto_train.log import read
-from fianchetto_train.run import Run, RunError, Settings, load_state, settings_of
+from fianchetto_train.checkpoint import RunError, load_state
+from fianchetto_train.run import Run, Settings, settings_of
 
 SMALL = {"channels": 16, "blocks": 1, "se": True}
 HERE = Path(__file__).resolve().parent
