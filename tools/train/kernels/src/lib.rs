@@ -2,7 +2,7 @@
 //!
 //! From the ground up: `vector` (eight lanes, AVX2 or portable), `threads` (who does what), `board` (what is read and written),
 //! `transform` (Winograd's, one dimension), `tile` and `filter` (two dimensions), `product` (matrices), `convolution`,
-//! `residual` (what else a block does), `legal` (the policy layer).
+//! `residual` (what else a block does), `legal` (the policy layer), `gate` (of a recurrent tower).
 //!
 //! Tensors are `f32`, boards channels-last: `[boards, 8, 8, channels]` without gaps. A pass is a struct of pointers and sizes;
 //! null pointers leave out what may be left out. Every function returns 0, or 1 if a pointer or size was zero that may not be:
@@ -13,6 +13,7 @@
 mod board;
 mod convolution;
 mod filter;
+mod gate;
 mod legal;
 mod product;
 mod residual;
@@ -25,6 +26,7 @@ use board::{
     Boards, Gated, Input, InputGradient, Norm, NormGradient, Output, OutputGradient, Rows, Sums,
 };
 use filter::Shape;
+use gate::{Gate, Gradients};
 use legal::Layer;
 use residual::{Join, JoinSums};
 use threads::Shared;
@@ -210,6 +212,60 @@ pub struct LegalBackward {
     pub inputs: usize,
     /// Rows of the weight.
     pub rows: usize,
+    /// Threads to work on.
+    pub threads: usize,
+}
+
+/// `output = z * candidate + (1 - z) * previous` with `z = sigmoid(weight · [candidate; previous] + bias)` on every square.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct GateForward {
+    /// `[boards, 64, channels]`.
+    pub candidate: Pointer,
+    /// `[boards, 64, channels]`.
+    pub previous: Pointer,
+    /// `[channels, 2 * channels]`.
+    pub weight: Pointer,
+    /// `[channels]`.
+    pub bias: Pointer,
+    /// Takes `z`, `[boards, 64, channels]`.
+    pub opening: Pointer,
+    /// Takes `[boards, 64, channels]`.
+    pub output: Pointer,
+    /// Boards.
+    pub boards: usize,
+    /// Channels.
+    pub channels: usize,
+    /// Threads to work on.
+    pub threads: usize,
+}
+
+/// The gradients of [`GateForward`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct GateBackward {
+    /// As in the forward pass.
+    pub candidate: Pointer,
+    /// As in the forward pass.
+    pub previous: Pointer,
+    /// As in the forward pass.
+    pub weight: Pointer,
+    /// What the forward pass made.
+    pub opening: Pointer,
+    /// The gradient by the output.
+    pub gradient: Pointer,
+    /// Takes `[boards, 64, channels]`.
+    pub candidate_gradient: Pointer,
+    /// Takes `[boards, 64, channels]`.
+    pub previous_gradient: Pointer,
+    /// Takes `[channels, 2 * channels]`.
+    pub weight_gradient: Pointer,
+    /// Takes `[channels]`.
+    pub bias_gradient: Pointer,
+    /// Boards.
+    pub boards: usize,
+    /// Channels.
+    pub channels: usize,
     /// Threads to work on.
     pub threads: usize,
 }
@@ -445,5 +501,64 @@ unsafe fn wanted<'a>(
             std::slice::from_raw_parts(index, boards * width),
             std::slice::from_raw_parts(count, boards),
         )
+    }
+}
+
+/// Runs a [`GateForward`].
+///
+/// # Safety
+/// The pointers hold, and have room for, what the struct says; nothing written overlaps anything else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fianchetto_gate_forward(pass: &GateForward) -> i32 {
+    let p = *pass;
+    let pointers = [p.candidate, p.previous, p.weight, p.bias, p.opening, p.output];
+    if !complete(&pointers, &[p.boards, p.channels, p.threads]) {
+        return REFUSED;
+    }
+    let gate = gate(p.candidate, p.previous, p.weight, p.opening, p.channels);
+    // SAFETY: the caller's.
+    unsafe {
+        gate.forward(rows(p.bias, p.channels), boards(p.output, p.channels), p.boards, p.threads)
+    };
+    DONE
+}
+
+/// Runs a [`GateBackward`].
+///
+/// # Safety
+/// The pointers hold, and have room for, what the struct says; nothing written overlaps anything else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fianchetto_gate_backward(pass: &GateBackward) -> i32 {
+    let p = *pass;
+    let given = [p.candidate, p.previous, p.weight, p.opening, p.gradient];
+    let taking = [p.candidate_gradient, p.previous_gradient, p.weight_gradient, p.bias_gradient];
+    if !complete(&given, &[p.boards, p.channels, p.threads]) || !complete(&taking, &[]) {
+        return REFUSED;
+    }
+    let gradients = Gradients {
+        output: boards(p.gradient, p.channels),
+        candidate: boards(p.candidate_gradient, p.channels),
+        previous: boards(p.previous_gradient, p.channels),
+        weight: Shared(p.weight_gradient),
+        bias: Shared(p.bias_gradient),
+    };
+    let gate = gate(p.candidate, p.previous, p.weight, p.opening, p.channels);
+    // SAFETY: the caller's.
+    unsafe { gate.backward(gradients, p.boards, p.threads) };
+    DONE
+}
+
+fn gate(
+    candidate: Pointer,
+    previous: Pointer,
+    weight: Pointer,
+    opening: Pointer,
+    channels: usize,
+) -> Gate {
+    Gate {
+        candidate: boards(candidate, channels),
+        previous: boards(previous, channels),
+        weight: Shared(weight),
+        opening: boards(opening, channels),
     }
 }
