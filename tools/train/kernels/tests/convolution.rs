@@ -1,6 +1,10 @@
 //! Against a plain convolution in f64.
 
-use fianchetto_train_kernels::{fianchetto_convolution_backward, fianchetto_convolution_forward};
+use fianchetto_train_kernels::{
+    ConvolutionBackward, ConvolutionForward, fianchetto_convolution_backward,
+    fianchetto_convolution_forward,
+};
+use std::ptr::null_mut;
 
 /// Numbers in [-1, 1), the same every time.
 fn numbers(count: usize, mut seed: u64) -> Vec<f32> {
@@ -11,7 +15,7 @@ fn numbers(count: usize, mut seed: u64) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Calls `term(board, output, square, input, other square, tap)` for each product of the convolution.
+/// Calls `term(place in the input, place in the weight, place in the output)` for each product of the convolution.
 fn each_term(
     boards: usize,
     inputs: usize,
@@ -61,15 +65,44 @@ fn all_passes_equal_the_plain_ones() {
         });
         let (mut y, mut dx, mut dw) =
             (vec![f32::NAN; dy.len()], vec![f32::NAN; x.len()], vec![f32::NAN; w.len()]);
+        let forward = ConvolutionForward {
+            input: x.as_ptr().cast_mut(),
+            scale: null_mut(),
+            shift: null_mut(),
+            weight: w.as_ptr().cast_mut(),
+            output: y.as_mut_ptr(),
+            sums: null_mut(),
+            squares: null_mut(),
+            boards,
+            inputs,
+            outputs,
+            threads,
+        };
+        let backward = ConvolutionBackward {
+            input: x.as_ptr().cast_mut(),
+            scale: null_mut(),
+            shift: null_mut(),
+            weight: w.as_ptr().cast_mut(),
+            gradient: dy.as_ptr().cast_mut(),
+            gate: null_mut(),
+            output: null_mut(),
+            by_gradient: null_mut(),
+            by_output: null_mut(),
+            offset: null_mut(),
+            input_gradient: dx.as_mut_ptr(),
+            skip_gradient: null_mut(),
+            skip_gate: null_mut(),
+            sums: null_mut(),
+            products: null_mut(),
+            weight_gradient: dw.as_mut_ptr(),
+            boards,
+            inputs,
+            outputs,
+            threads,
+        };
         // SAFETY: the vectors have those sizes.
         let codes = unsafe {
-            let (x, w, dy) = (x.as_ptr(), w.as_ptr(), dy.as_ptr());
-            let y = y.as_mut_ptr();
-            let (dx, dw) = (dx.as_mut_ptr(), dw.as_mut_ptr());
-            [
-                fianchetto_convolution_forward(x, w, y, boards, inputs, outputs, threads),
-                fianchetto_convolution_backward(x, w, dy, dx, dw, boards, inputs, outputs, threads),
-            ]
+            [fianchetto_convolution_forward(&forward), fianchetto_convolution_backward(&backward)]
         };
         assert_eq!(codes, [0, 0]);
         let errors = [error(&y, &y_right), error(&dx, &dx_right), error(&dw, &dw_right)];
@@ -82,12 +115,31 @@ fn all_passes_equal_the_plain_ones() {
 }
 
 #[test]
-fn nothing_is_done_without_boards() {
-    let x = [1.0];
-    let mut y = [7.0];
-    // SAFETY: sizes of zero are refused before anything is read.
-    let code = unsafe {
-        fianchetto_convolution_forward(x.as_ptr(), x.as_ptr(), y.as_mut_ptr(), 0, 1, 1, 1)
+fn an_incomplete_pass_is_refused() {
+    let (mut x, mut y) = ([1.0], [7.0]);
+    let complete = ConvolutionForward {
+        input: x.as_mut_ptr(),
+        scale: null_mut(),
+        shift: null_mut(),
+        weight: x.as_mut_ptr(),
+        output: y.as_mut_ptr(),
+        sums: null_mut(),
+        squares: null_mut(),
+        boards: 1,
+        inputs: 1,
+        outputs: 1,
+        threads: 1,
     };
-    assert_eq!((code, y), (1, [7.0]));
+    let passes = [
+        ConvolutionForward { boards: 0, ..complete },
+        ConvolutionForward { threads: 0, ..complete },
+        ConvolutionForward { weight: null_mut(), ..complete },
+        ConvolutionForward { scale: x.as_mut_ptr(), ..complete },
+        ConvolutionForward { squares: x.as_mut_ptr(), ..complete },
+    ];
+    for pass in passes {
+        // SAFETY: these are refused before anything is read.
+        assert_eq!(unsafe { fianchetto_convolution_forward(&pass) }, 1);
+    }
+    assert_eq!(y, [7.0]);
 }
