@@ -14,7 +14,6 @@ import torch
 from fianchetto_train import kernels
 from fianchetto_train.block import convolution_norm_relu, residual_block
 from fianchetto_train.convolution import Conv3x3
-from fianchetto_train.gate import mix
 from fianchetto_train.legal import legal_logits
 from torch import nn
 from torch.nn import functional
@@ -53,11 +52,6 @@ def plain_stem(x, convolution, norm):
     return torch.relu(norm(convolution(x)))
 
 
-def plain_gate(candidate, previous, gate):
-    z = torch.sigmoid(gate(torch.cat((candidate, previous), 1)))
-    return torch.lerp(previous, candidate, z)
-
-
 def plain_logits(x, layer, index, count):
     logits = layer(x).gather(1, index)
     return logits.masked_fill(torch.arange(index.shape[1]) >= count[:, None], -torch.inf)
@@ -66,11 +60,11 @@ def plain_logits(x, layer, index, count):
 class Network(nn.Module):
     """The residual network, its parts done by the functions given."""
 
-    def __init__(self, arguments, convolution, stem=plain_stem, block=plain_block, gate=plain_gate, logits=plain_logits):
+    def __init__(self, arguments, convolution, stem=plain_stem, block=plain_block, logits=plain_logits):
         super().__init__()
         channels = arguments.channels
         self.recurrence = arguments.recurrence
-        self.do_stem, self.do_block, self.do_gate, self.do_logits = stem, block, gate, logits
+        self.do_stem, self.do_block, self.do_logits = stem, block, logits
         self.stem = nn.Sequential(convolution(19, channels), nn.BatchNorm2d(channels), nn.ReLU())
         self.tower = nn.ModuleList(Block(channels, convolution) for _ in range(arguments.blocks))
         self.gate = nn.Conv2d(2 * channels, channels, 1)
@@ -89,7 +83,8 @@ class Network(nn.Module):
             for block in self.tower:
                 state = self.do_block(state, block)
             if self.recurrence > 1:
-                state = self.do_gate(state, previous, self.gate)
+                z = torch.sigmoid(self.gate(torch.cat((state, previous), 1)))
+                state = torch.lerp(previous, state, z)
         policy = torch.relu(self.policy_bn(self.policy_conv(state))).flatten(1)
         value = torch.relu(self.value_bn(self.value_conv(state))).flatten(1)
         value = self.value_fc2(torch.relu(self.value_fc1(value)))
@@ -113,7 +108,7 @@ class Way:
 
     def __init__(self, arguments, parts, context=contextlib.nullcontext, compiled=False, **adamw):
         torch.manual_seed(0)
-        network = Network(arguments, **parts).to(memory_format=torch.channels_last)
+        network = Network(arguments, *parts).to(memory_format=torch.channels_last)
         self.optimiser = torch.optim.AdamW(network.parameters(), **(adamw or {"fused": True}))
         self.network = torch.compile(network) if compiled else network
         self.context = context
@@ -143,18 +138,17 @@ def bf16():
 
 
 def ways(arguments):
-    plain = {"convolution": torch_convolution}
-    blocks = {"convolution": Conv3x3, "stem": convolution_norm_relu, "block": residual_block}
+    plain, fast = (torch_convolution,), (Conv3x3,)
+    whole = (Conv3x3, convolution_norm_relu, residual_block)
     return {
         "torch": lambda: Way(arguments, plain),
         "torch, compiled": lambda: Way(arguments, plain, compiled=True),
         "torch, bf16 autocast": lambda: Way(arguments, plain, context=bf16),
         "torch, AdamW foreach": lambda: Way(arguments, plain, foreach=True),
-        "torch, legal rows": lambda: Way(arguments, plain | {"logits": legal_logits}),
-        "convolutions": lambda: Way(arguments, {"convolution": Conv3x3}),
-        "blocks": lambda: Way(arguments, blocks),
-        "blocks, legal rows": lambda: Way(arguments, blocks | {"logits": legal_logits}),
-        "blocks, legal rows, gate": lambda: Way(arguments, blocks | {"logits": legal_logits, "gate": mix}),
+        "torch, legal rows": lambda: Way(arguments, (*plain, plain_stem, plain_block, legal_logits)),
+        "convolutions": lambda: Way(arguments, fast),
+        "blocks": lambda: Way(arguments, whole),
+        "blocks, legal rows": lambda: Way(arguments, (*whole, legal_logits)),
     }
 
 
@@ -183,7 +177,7 @@ def main():
     for name, way in chosen.items():
         parts = ", ".join(f"{part} {seconds * 1e3:.0f}" for part, seconds in way.parts.items())
         rate = arguments.batch / way.seconds
-        print(f"{name:26}{rate:7.0f} positions/s  x{first / way.seconds:.2f}  ({parts} ms)  loss {losses[name]:.4f}")
+        print(f"{name:24} {rate:7.0f} positions/s  x{first / way.seconds:.2f}  ({parts} ms)  loss {losses[name]:.4f}")
 
 
 if __name__ == "__main__":

@@ -22,11 +22,6 @@ PASSES = {
     ),
     "join_forward": "x scale shift skip output boards channels",
     "join_backward": "gradient output x sums products boards channels",
-    "gate_forward": "candidate previous weight bias opening output boards channels",
-    "gate_backward": (
-        "candidate previous weight opening gradient candidate_gradient previous_gradient weight_gradient bias_gradient "
-        "boards channels"
-    ),
     "legal_forward": "x weight bias index count output boards width inputs rows",
     "legal_backward": (
         "x weight index count gradient x_gradient weight_gradient bias_gradient boards width inputs rows"
@@ -83,4 +78,4 @@ def call(name, **fields):
         raise TypeError(f"{name} has no {', '.join(fields)}; it has {PASSES[name]}")
     values.append(torch.get_num_threads())
     if getattr(_library, f"fianchetto_{name}")((ctypes.c_size_t * len(values))(*values)) != 0:
-        raise RuntimeError(f"{name} refused {dict(zip(PASSES[name].split(), values))}: a pointer or size is missing, or a row does not exist")
+        raise RuntimeError(f"{name} refused {dict(zip(PASSES[name].split(), values))}: a pointer or size is missing")

@@ -5,11 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Before torch: threads that wait for each other by spinning stand still on a busy machine.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import pytest
-import torch
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -45,4 +41,7 @@ def shards(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def few_threads():
     """The networks are too small to share among many threads."""
+    import fianchetto_train  # noqa: F401, before torch
+    import torch
+
     torch.set_num_threads(2)

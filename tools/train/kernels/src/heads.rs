@@ -1,7 +1,6 @@
-//! The policy layer and the gate, as C sees them.
+//! The policy layer, as C sees it.
 
-use crate::gate::{Gate, Gradients};
-use crate::interface::{DONE, Pointer, REFUSED, boards, complete, rows};
+use crate::interface::{DONE, Pointer, REFUSED, complete};
 use crate::legal::Layer;
 use crate::threads::Shared;
 
@@ -61,60 +60,6 @@ pub struct LegalBackward {
     pub inputs: usize,
     /// Rows of the weight.
     pub rows: usize,
-    /// Threads to work on.
-    pub threads: usize,
-}
-
-/// `output = z * candidate + (1 - z) * previous` with `z = sigmoid(weight · [candidate; previous] + bias)` on every square.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct GateForward {
-    /// `[boards, 64, channels]`.
-    pub candidate: Pointer,
-    /// `[boards, 64, channels]`.
-    pub previous: Pointer,
-    /// `[channels, 2 * channels]`.
-    pub weight: Pointer,
-    /// `[channels]`.
-    pub bias: Pointer,
-    /// Takes `z`, `[boards, 64, channels]`.
-    pub opening: Pointer,
-    /// Takes `[boards, 64, channels]`.
-    pub output: Pointer,
-    /// Boards.
-    pub boards: usize,
-    /// Channels.
-    pub channels: usize,
-    /// Threads to work on.
-    pub threads: usize,
-}
-
-/// The gradients of [`GateForward`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct GateBackward {
-    /// As in the forward pass.
-    pub candidate: Pointer,
-    /// As in the forward pass.
-    pub previous: Pointer,
-    /// As in the forward pass.
-    pub weight: Pointer,
-    /// What the forward pass made.
-    pub opening: Pointer,
-    /// The gradient by the output.
-    pub gradient: Pointer,
-    /// Takes `[boards, 64, channels]`.
-    pub candidate_gradient: Pointer,
-    /// Takes `[boards, 64, channels]`.
-    pub previous_gradient: Pointer,
-    /// Takes `[channels, 2 * channels]`.
-    pub weight_gradient: Pointer,
-    /// Takes `[channels]`.
-    pub bias_gradient: Pointer,
-    /// Boards.
-    pub boards: usize,
-    /// Channels.
-    pub channels: usize,
     /// Threads to work on.
     pub threads: usize,
 }
@@ -202,64 +147,5 @@ unsafe fn wanted<'a>(
             std::slice::from_raw_parts(index, boards * width),
             std::slice::from_raw_parts(count, boards),
         )
-    }
-}
-
-/// Runs a [`GateForward`].
-///
-/// # Safety
-/// The pointers hold, and have room for, what the struct says; nothing written overlaps anything else.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fianchetto_gate_forward(pass: &GateForward) -> i32 {
-    let p = *pass;
-    let pointers = [p.candidate, p.previous, p.weight, p.bias, p.opening, p.output];
-    if !complete(&pointers, &[p.boards, p.channels, p.threads]) {
-        return REFUSED;
-    }
-    let gate = gate(p.candidate, p.previous, p.weight, p.opening, p.channels);
-    // SAFETY: the caller's.
-    unsafe {
-        gate.forward(rows(p.bias, p.channels), boards(p.output, p.channels), p.boards, p.threads)
-    };
-    DONE
-}
-
-/// Runs a [`GateBackward`].
-///
-/// # Safety
-/// The pointers hold, and have room for, what the struct says; nothing written overlaps anything else.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fianchetto_gate_backward(pass: &GateBackward) -> i32 {
-    let p = *pass;
-    let given = [p.candidate, p.previous, p.weight, p.opening, p.gradient];
-    let taking = [p.candidate_gradient, p.previous_gradient, p.weight_gradient, p.bias_gradient];
-    if !complete(&given, &[p.boards, p.channels, p.threads]) || !complete(&taking, &[]) {
-        return REFUSED;
-    }
-    let gradients = Gradients {
-        output: boards(p.gradient, p.channels),
-        candidate: boards(p.candidate_gradient, p.channels),
-        previous: boards(p.previous_gradient, p.channels),
-        weight: Shared(p.weight_gradient),
-        bias: Shared(p.bias_gradient),
-    };
-    let gate = gate(p.candidate, p.previous, p.weight, p.opening, p.channels);
-    // SAFETY: the caller's.
-    unsafe { gate.backward(gradients, p.boards, p.threads) };
-    DONE
-}
-
-fn gate(
-    candidate: Pointer,
-    previous: Pointer,
-    weight: Pointer,
-    opening: Pointer,
-    channels: usize,
-) -> Gate {
-    Gate {
-        candidate: boards(candidate, channels),
-        previous: boards(previous, channels),
-        weight: Shared(weight),
-        opening: boards(opening, channels),
     }
 }

@@ -31,30 +31,6 @@ pub trait Vector: Copy {
     /// `self` where `gate > 0`, else zero.
     fn where_positive(self, gate: Self) -> Self;
 
-    /// `self / other`.
-    fn over(self, other: Self) -> Self;
-    /// `2^self` for whole numbers from -126 to 127.
-    fn power_of_two(self) -> Self;
-    /// The nearest whole number.
-    fn round(self) -> Self;
-    /// The smaller of `self` and `bound`, then the larger of that and `-bound`.
-    fn within(self, bound: f32) -> Self;
-
-    /// `1 / (1 + e^-self)`, to a relative error of about 1e-6; flat beyond 80.
-    #[inline(always)]
-    fn sigmoid(self) -> Self {
-        // e^x = 2^n e^r with n whole and |r| <= ln 2 / 2; ln 2 in two parts, for r not to lose digits.
-        let x = Self::zero().minus(self).within(80.0);
-        let n = x.times(Self::splat(std::f32::consts::LOG2_E)).round();
-        let r = n.mul_add(Self::splat(-0.693_359_4), x);
-        let r = n.mul_add(Self::splat(2.121_944_4e-4), r);
-        let mut series = Self::splat(1.0 / 5040.0);
-        for coefficient in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
-            series = series.mul_add(r, Self::splat(coefficient));
-        }
-        Self::splat(1.0).over(series.mul_add(n.power_of_two(), Self::splat(1.0)))
-    }
-
     /// All lanes zero.
     #[inline(always)]
     fn zero() -> Self {
@@ -151,22 +127,6 @@ impl Vector for Portable {
     fn where_positive(self, gate: Self) -> Self {
         self.zip(gate, |a, gate| if gate > 0.0 { a } else { 0.0 })
     }
-    #[inline(always)]
-    fn over(self, other: Self) -> Self {
-        self.zip(other, |a, b| a / b)
-    }
-    #[inline(always)]
-    fn power_of_two(self) -> Self {
-        self.zip(self, |a, _| f32::from_bits(((a as i32 + 127) as u32) << 23))
-    }
-    #[inline(always)]
-    fn round(self) -> Self {
-        self.zip(self, |a, _| a.round_ties_even())
-    }
-    #[inline(always)]
-    fn within(self, bound: f32) -> Self {
-        self.zip(self, |a, _| a.clamp(-bound, bound))
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -229,34 +189,6 @@ mod avx2 {
             Self(unsafe {
                 _mm256_and_ps(self.0, _mm256_cmp_ps::<_CMP_GT_OQ>(gate.0, _mm256_setzero_ps()))
             })
-        }
-        #[inline(always)]
-        fn over(self, other: Self) -> Self {
-            // SAFETY: the CPU has AVX2 (see the type).
-            Self(unsafe { _mm256_div_ps(self.0, other.0) })
-        }
-        #[inline(always)]
-        fn power_of_two(self) -> Self {
-            // SAFETY: the CPU has AVX2 (see the type).
-            unsafe {
-                let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(self.0), _mm256_set1_epi32(127));
-                Self(_mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent)))
-            }
-        }
-        #[inline(always)]
-        fn round(self) -> Self {
-            // SAFETY: the CPU has AVX2 (see the type).
-            Self(unsafe {
-                _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0)
-            })
-        }
-        #[inline(always)]
-        fn within(self, bound: f32) -> Self {
-            // SAFETY: the CPU has AVX2 (see the type). A NaN must be the second operand to stay.
-            unsafe {
-                let below = _mm256_min_ps(_mm256_set1_ps(bound), self.0);
-                Self(_mm256_max_ps(_mm256_set1_ps(-bound), below))
-            }
         }
     }
 }
