@@ -30,10 +30,14 @@ put_back() {
 }
 
 gather() {
-    cargo build --release -p fianchetto-prepare
+    local expander=${EXPANDER:-}
+    if [ -z "$expander" ]; then
+        cargo build --release -p fianchetto-prepare
+        expander=${CARGO_TARGET_DIR:-target}/release/fianchetto-prepare
+    fi
     rm -rf "$bundle"
     mkdir -p "$bundle"
-    cp "${CARGO_TARGET_DIR:-target}/release/fianchetto-prepare" "$bundle"
+    cp "$expander" "$bundle/fianchetto-prepare"
     cp "$1" "$bundle/games.fgames"
     set_aside
     # Untracked files that are not ignored travel too.
@@ -65,7 +69,8 @@ run() {
     fi
     local status=0
     python3 -m fianchetto_train train "${options[@]}" "$@" 2>&1 | tee "$out/train.log" || status=$?
-    # Also an interrupted run leaves what it had saved.
+    # Also a run that was stopped has left what it had saved.
+    [ -f "$run/run/network.pt" ] || exit "$status"
     split -b "${part_mib}m" -d -a 1 "$run/run/network.pt" "$out/network.pt.part"
     (cd "$run/run" && sha256sum network.pt) >"$out/network.pt.sha256"
     cp "$run/run/log.csv" "$out"
