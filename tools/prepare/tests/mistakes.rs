@@ -31,6 +31,7 @@ fn fixture(name: &str) -> PathBuf {
     write("longer", &[&games[..], b"\n"].concat());
     write("twice", &games.repeat(2));
     fs::create_dir(folder.join("folder")).unwrap();
+    write("copy", &games);
     fs::create_dir(folder.join("other")).unwrap();
     write("other/manifest.json", b"what");
     assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
