@@ -49,8 +49,8 @@ pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::finish(&joined?, &options.out)?;
     let games: u64 = parts.iter().map(GameFile::len).sum();
     let out = options.out.display();
-    writeln!(told, "{out}: {games} games of {} files", parts.len())
-        .map_err(|error| Failure(format!("{out} is finished, but: {}", Failure::untold(&error))))
+    let heard = writeln!(told, "{out}: {games} games of {} files", parts.len());
+    Failure::heard_of(heard, &options.out)
 }
 
 /// Refuses a file that is named twice, and a copy of one: all its games would be there twice.

@@ -401,7 +401,7 @@ fn a_folder_with_something_else_is_left_alone() {
     assert!(error.to_string().contains("made from other games or with other options"), "{error}");
     fs::remove_file(out.join("manifest.json")).unwrap();
     let error = to_shards(&file, &options(), &out, &Progress::hidden()).unwrap_err();
-    assert!(matches!(error, ExpandError::Taken { .. }), "{error}");
+    assert!(matches!(error, ExpandError::Untold { .. }), "{error}");
     assert_eq!(files(&out).len(), before.len() - 1);
 }
 

@@ -150,14 +150,16 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    const NAME: &str = "manifest.json";
+    pub(super) const NAME: &str = "manifest.json";
 
     /// Reads the manifest of a folder, `None` when it has none.
     ///
     /// # Errors
     /// When it cannot be read or is no manifest.
     pub fn read(folder: &Path) -> Result<Option<Self>, ExpandError> {
-        read_json(&folder.join(Self::NAME))
+        let path = folder.join(Self::NAME);
+        partial::regular(&path).map_err(ExpandError::Manifest)?;
+        read_json(folder, &path)
     }
 
     /// Makes sure that the shards in `folder` are those that were written.
@@ -185,14 +187,20 @@ impl Manifest {
     }
 }
 
-/// Reads a JSON file, `None` when there is none.
-pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, ExpandError> {
+/// Reads a JSON file that tells of `folder`, `None` when there is none.
+pub(super) fn read_json<T: for<'a> Deserialize<'a>>(
+    folder: &Path,
+    path: &Path,
+) -> Result<Option<T>, ExpandError> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(file_error("read", path))?,
     };
     let value = serde_json::from_slice(&text);
-    value.map(Some).map_err(|error| file_error("read", path)(error.into()))
+    value.map(Some).map_err(|error| {
+        let (folder, path) = (folder.to_owned(), path.to_owned());
+        ExpandError::Damaged { folder, path, error }
+    })
 }
 
 /// Why games could not be expanded.
@@ -206,6 +214,24 @@ pub enum ExpandError {
         path: PathBuf,
         /// What the system says.
         error: io::Error,
+    },
+    /// A file that tells what the folder holds is not as it was written.
+    Damaged {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// What is in the manifest's place is no regular file.
+    Manifest(Failure),
+    /// The folder holds shards, but nothing that tells of what.
+    Untold {
+        /// The folder.
+        folder: PathBuf,
+        /// The manifest that is missing.
+        manifest: PathBuf,
     },
     /// The game file could not be read.
     Games(GameFileError),
@@ -253,6 +279,19 @@ impl fmt::Display for ExpandError {
             Self::File { action, path, error } => {
                 write!(f, "{}", Failure::file(action, path, error))
             }
+            Self::Damaged { folder, path, error } => write!(
+                f,
+                "{}: {error}, expected what this program wrote; remove {} with all in it to begin anew, or name another folder",
+                path.display(),
+                folder.display()
+            ),
+            Self::Manifest(failure) => failure.fmt(f),
+            Self::Untold { folder, manifest } => write!(
+                f,
+                "{} is missing, expected it beside the shards; remove {} with all in it to begin anew, or name another folder",
+                manifest.display(),
+                folder.display()
+            ),
             Self::Games(error) => error.fmt(f),
             Self::Illegal(error) => {
                 write!(f, "the game file is damaged: {error}; pack the games anew")

@@ -115,13 +115,11 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             String::new()
         }
     };
-    write!(told, "{report}{size}").map_err(|error| {
-        let untold = Failure::untold(&error);
-        match nothing {
-            None => Failure(format!("{} is finished, but: {untold}", options.out.display())),
-            Some(_) => untold,
-        }
-    })?;
+    let told = write!(told, "{report}{size}");
+    let heard = match nothing {
+        None => Failure::heard_of(told, &options.out),
+        Some(_) => Failure::heard(told),
+    };
 
     let nothing = nothing.map(|why| {
         let first = options.inputs[0].display();
@@ -130,7 +128,13 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             others => format!("{first} and {others} more: {why}"),
         }
     });
-    let failures: Vec<String> = report.damaged.iter().cloned().chain(nothing).collect();
+    let failures: Vec<String> = report
+        .damaged
+        .iter()
+        .cloned()
+        .chain(nothing)
+        .chain(heard.err().map(|failure| failure.0))
+        .collect();
     if failures.is_empty() { Ok(()) } else { Err(Failure(failures.join("; "))) }
 }
 
