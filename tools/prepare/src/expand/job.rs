@@ -1,6 +1,7 @@
 //! What is to be expanded, and how that is said in files and messages.
 
 use super::state;
+use super::{LATE_PLY, MATE_PLIES};
 use crate::failure::{Failure, advice};
 use crate::gamefile::{GameFile, GameFileError};
 use crate::partial;
@@ -35,6 +36,14 @@ pub struct Options {
     /// The share of positions to take, above 0 and at most 1; `None` for as many as `positions`
     /// needs.
     pub rate: Option<f64>,
+    /// The share of the last [`MATE_PLIES`] positions of games that end in checkmate; `None`, or below
+    /// `rate`: as others.
+    ///
+    /// [`MATE_PLIES`]: super::MATE_PLIES
+    pub mate_rate: Option<f64>,
+    /// The share of positions at ply [`LATE_PLY`](super::LATE_PLY) and later; `None`, or below `rate`: as
+    /// others.
+    pub late_rate: Option<f64>,
     /// Chooses the positions and their order.
     pub seed: u64,
     /// Which games to take.
@@ -74,6 +83,12 @@ pub struct Job {
     pub seed: u64,
     /// The share of positions taken.
     pub rate: f64,
+    /// See [`Options::mate_rate`]; not below `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mate_rate: Option<f64>,
+    /// See [`Options::late_rate`]; not below `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_rate: Option<f64>,
     /// See [`Options::split`].
     pub split: Split,
     /// Which part of the games, from 0, and of how many: `"0/1"`.
@@ -107,6 +122,8 @@ impl Job {
             positions_per_shard: shards::POSITIONS,
             seed: options.seed,
             rate: 1.0,
+            mate_rate: None,
+            late_rate: None,
             split: options.split,
             shard: options.shard.to_string(),
             limit: options.positions,
@@ -119,7 +136,21 @@ impl Job {
             let wanted = job.limit.map_or(f64::INFINITY, |limit| 1.1 * limit as f64 + 20_000.0);
             (wanted / expected_positions(games, options, 1.0) as f64).min(1.0)
         });
+        [job.mate_rate, job.late_rate] =
+            [options.mate_rate, options.late_rate].map(|rate| rate.map(|rate| rate.max(job.rate)));
         Ok(job)
+    }
+
+    /// The share of all positions that will be taken, by a guess: as if every fourth game ended in
+    /// checkmate, and their lengths were spread exponentially.
+    pub(super) fn overall_rate(&self) -> f64 {
+        let mean = self.source_plies as f64 / self.source_games as f64;
+        let more = |rate: Option<f64>, share: f64| {
+            rate.map_or(0.0, |rate| (rate - self.rate) * share.min(1.0))
+        };
+        let mates = more(self.mate_rate, MATE_PLIES as f64 / 4.0 / mean);
+        let late = more(self.late_rate, (-(LATE_PLY as f64) / mean).exp());
+        (self.rate + mates + late).min(1.0)
     }
 }
 
