@@ -16,10 +16,36 @@ impl Failure {
         Self(format!("{path}: cannot {action}: {error}; {}", advice(error)))
     }
 
-    /// What the system said when the report was to be written to standard output.
-    pub fn untold(error: &io::Error) -> Self {
-        let advice = advice(error);
-        Self(format!("cannot write the report to standard output: {error}; {advice}"))
+    /// What came of writing a report to standard output. Whoever closed the pipe has heard enough.
+    ///
+    /// # Errors
+    /// When the system did not let it.
+    pub fn heard(told: io::Result<()>) -> Result<(), Self> {
+        match told {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                let advice = advice(&error);
+                Err(Self(format!("cannot write the report to standard output: {error}; {advice}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for the report on an output that is finished: to try again would be refused, and of no use.
+    ///
+    /// # Errors
+    /// See [`Failure::heard`].
+    pub fn heard_of(told: io::Result<()>, output: &Path) -> Result<(), Self> {
+        let Err(error) = told else { return Ok(()) };
+        let output = output.display();
+        let untold = format!(
+            "cannot write the report to standard output: {error}; but {output} is finished, and nothing \
+             needs doing"
+        );
+        if error.kind() != ErrorKind::BrokenPipe {
+            return Err(Self(untold));
+        }
+        eprintln!("{untold}");
+        Ok(())
     }
 }
 

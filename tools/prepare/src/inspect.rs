@@ -60,11 +60,7 @@ pub fn inspect(options: &Options, told: &mut impl Write) -> Result<(), Failure> 
         write!(told, "{counts}")?;
         shown.iter().try_for_each(|(number, game)| tell_game(told, *number, game))
     };
-    match tell(told) {
-        // Whoever listened has heard enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        told => told.map_err(|error| Failure::untold(&error)),
-    }
+    Failure::heard(tell(told))
 }
 
 /// The counts over a file.

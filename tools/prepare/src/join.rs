@@ -31,7 +31,7 @@ pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_apart(&[part(&options.out), state(&options.out)], &options.parts)?;
     let parts: Vec<GameFile> =
         options.parts.iter().map(|path| GameFile::open(path)).collect::<Result<_, _>>()?;
-    require_different(&options.parts)?;
+    require_different(&options.parts, &parts)?;
     let (file, begun) = partial::begin::<Vec<PathBuf>>(&options.out)?;
     if begun.is_some_and(|parts| parts != options.parts) {
         let [state, part] = [state(&options.out), part(&options.out)];
@@ -49,26 +49,46 @@ pub fn join(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::finish(&joined?, &options.out)?;
     let games: u64 = parts.iter().map(GameFile::len).sum();
     let out = options.out.display();
-    writeln!(told, "{out}: {games} games of {} files", parts.len())
-        .map_err(|error| Failure(format!("{out} is finished, but: {}", Failure::untold(&error))))
+    let heard = writeln!(told, "{out}: {games} games of {} files", parts.len());
+    Failure::heard_of(heard, &options.out)
 }
 
-/// Refuses a file that is named twice: all its games would be there twice.
-fn require_different(parts: &[PathBuf]) -> Result<(), Failure> {
-    let mut known: Vec<(Handle, &Path)> = Vec::new();
-    for path in parts {
+/// Refuses a file that is named twice, and a copy of one: all its games would be there twice.
+fn require_different(paths: &[PathBuf], parts: &[GameFile]) -> Result<(), Failure> {
+    let mut known: Vec<(Handle, Content, &Path)> = Vec::new();
+    for (path, part) in paths.iter().zip(parts) {
         let handle =
             Handle::from_path(path).map_err(|error| Failure::file("open", path, &error))?;
-        if let Some((_, other)) = known.iter().find(|(other, _)| *other == handle) {
-            return Err(Failure(format!(
-                "{} and {} are the same file, so its games would be there twice; name each part once",
+        let content = content(part)?;
+        let twice = |found: &str, other: &Path| {
+            Err(Failure(format!(
+                "{} and {} {found}, which would be there twice; name each part once",
                 other.display(),
                 path.display()
-            )));
+            )))
+        };
+        for (other_handle, other_content, other) in &known {
+            if *other_handle == handle {
+                return twice("are the same file with the same games", other);
+            }
+            if content.is_some() && *other_content == content {
+                return twice("are copies with the same games", other);
+            }
         }
-        known.push((handle, path));
+        known.push((handle, content, path));
     }
     Ok(())
+}
+
+/// By what a part and its copy are known: games, plies and checksum. `None` for parts without games, of
+/// which there may be several.
+type Content = Option<(u64, u64, u32)>;
+
+fn content(part: &GameFile) -> Result<Content, Failure> {
+    if part.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some((part.len(), part.plies(), part.checksum()?)))
 }
 
 fn write(file: File, options: &Options, parts: &[GameFile]) -> Result<File, Failure> {

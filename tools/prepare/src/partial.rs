@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::lock;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use same_file::Handle;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
@@ -38,14 +39,45 @@ pub fn require_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::file("create", path, &error))
 }
 
+/// The file that a name leads to, through links: a regular one, or none yet. What is written is renamed
+/// to it, and a rename would replace a link or a device itself.
+///
+/// # Errors
+/// When it is something else, or a standard stream of this process.
+pub fn regular(path: &Path) -> Result<PathBuf, Failure> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(path.to_owned());
+    }
+    let refuse = |found: &str| Err(no_regular_file(path, found));
+    match fs::metadata(path) {
+        Err(_) => return refuse("a link to nothing"),
+        Ok(found) if !found.is_file() => return refuse("no regular file"),
+        Ok(_) => {}
+    }
+    // /dev/stdout leads to a regular file when the shell has redirected it.
+    let streams = [Handle::stdin(), Handle::stdout(), Handle::stderr()];
+    if Handle::from_path(path).is_ok_and(|file| streams.into_iter().flatten().any(|s| s == file)) {
+        return refuse("a standard stream of this run");
+    }
+    path.canonicalize().map_err(|error| Failure::file("find", path, &error))
+}
+
+fn no_regular_file(path: &Path, found: &str) -> Failure {
+    Failure(format!(
+        "{} is {found}, expected a regular file or a new name; name another output",
+        path.display()
+    ))
+}
+
 /// Refuses to write over a file.
 ///
 /// # Errors
-/// When there is one.
+/// When there is one, or something else.
 pub fn require_new(output: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(output).is_err() {
         return Ok(());
     }
+    regular(output)?;
     Err(Failure(format!(
         "{} exists already, expected a new name; remove it or name another file",
         output.display()
@@ -53,13 +85,11 @@ pub fn require_new(output: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses names by which a file that is `written` would destroy one that is `read`, or another that is
-/// written.
+/// written, and those of what is no regular file: links are to be followed before, see [`regular`].
 ///
 /// # Errors
 /// When there are such names.
 pub fn require_apart(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Failure> {
-    // What is not there yet has no canonical path.
-    let place = |path: &PathBuf| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     for (i, path) in written.iter().enumerate() {
         if read.iter().chain(&written[..i]).any(|other| place(other) == place(path)) {
             return Err(Failure(format!(
@@ -67,14 +97,20 @@ pub fn require_apart(written: &[PathBuf], read: &[PathBuf]) -> Result<(), Failur
                 path.display()
             )));
         }
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(Failure(format!(
-                "{} is no regular file, expected one or a new name; name another output",
-                path.display()
-            )));
+        if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(no_regular_file(path, "no regular file"));
         }
     }
     Ok(())
+}
+
+/// Where a name leads, through links; where it will be, if there is nothing yet.
+fn place(path: &PathBuf) -> Option<PathBuf> {
+    path.canonicalize().ok().or_else(|| {
+        let path = std::path::absolute(path).ok()?;
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        Some(folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name)))
+    })
 }
 
 /// Opens `OUTPUT.part` for this process alone: empty, or as an unfinished run left it, with what that

@@ -2,6 +2,7 @@
 
 mod common;
 mod random_games;
+mod records;
 
 use common::folder;
 use fianchetto::chess::{Game, Move};
@@ -14,6 +15,7 @@ use fianchetto_prepare::progress::Progress;
 use fianchetto_prepare::shard::Shard;
 use fianchetto_prepare::shards::Layout;
 use random_games::random_games;
+use records::{Record, files, places, records, shard_records};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
@@ -26,6 +28,8 @@ fn options() -> Options {
     Options {
         encoding: Encoding::Canonical19,
         rate: Some(1.0),
+        mate_rate: None,
+        late_rate: None,
         seed: 7,
         split: Split::All,
         shard: Shard::WHOLE,
@@ -47,14 +51,6 @@ fn game_file(folder: &Path, games: &[PlayedGame]) -> PathBuf {
     path
 }
 
-/// The files of a folder with their bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    entries
-        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
-        .collect()
-}
-
 fn expand(games: &GameFile, options: &Options, out: &Path) -> BTreeMap<String, Vec<u8>> {
     to_shards(games, options, out, &Progress::hidden()).unwrap();
     files(out)
@@ -70,79 +66,6 @@ fn stream(games: &GameFile, options: &Options, epochs: u64) -> Vec<u8> {
     assert!(end.starts_with("\u{fffd}NUMPY") && end.contains("'shape': (0,)"), "{end}");
     assert_eq!(count, records(&bytes, options.encoding).len() as u64);
     bytes
-}
-
-/// A record taken apart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Record {
-    game: u64,
-    ply: u16,
-    played: u16,
-    result: i8,
-    band: [u8; 2],
-    promotion: u8,
-    constants: Vec<u8>,
-    squares: Vec<u8>,
-    legal: Vec<u16>,
-}
-
-/// Splits off an array of this many bytes an entry.
-fn array<'a>(bytes: &mut &'a [u8], entry: usize) -> &'a [u8] {
-    assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
-    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    assert!(header.is_multiple_of(64) && bytes[header - 1] == b'\n');
-    let text = std::str::from_utf8(&bytes[10..header]).unwrap();
-    let len: usize =
-        text.split("'shape': (").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-    let (data, rest) = bytes[header..].split_at(len * entry);
-    *bytes = rest;
-    data
-}
-
-/// The records of shards one after the other; a shard without any comes last, if at all.
-fn records(mut bytes: &[u8], encoding: Encoding) -> Vec<Record> {
-    let layout = Layout::new(encoding);
-    let mut records = Vec::new();
-    while !bytes.is_empty() {
-        let entries = array(&mut bytes, layout.record_len());
-        let legal: Vec<u16> =
-            array(&mut bytes, 2).chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
-        let mut next_legal = 0;
-        assert!(entries.len() <= 10_000 * layout.record_len());
-        assert!(!entries.is_empty() || bytes.is_empty());
-        for entry in entries.chunks(layout.record_len()) {
-            let (fields, planes) = entry.split_at(21);
-            let (constants, squares) = planes.split_at(layout.constant_planes.len());
-            let start = u32::from_le_bytes(fields[8..12].try_into().unwrap()) as usize;
-            assert_eq!(start, next_legal);
-            next_legal += usize::from(fields[20]);
-            records.push(Record {
-                game: u64::from_le_bytes(fields[..8].try_into().unwrap()),
-                ply: u16::from_le_bytes(fields[12..14].try_into().unwrap()),
-                played: u16::from_le_bytes(fields[14..16].try_into().unwrap()),
-                result: fields[16] as i8,
-                band: [fields[17], fields[18]],
-                promotion: fields[19],
-                constants: constants.to_vec(),
-                squares: squares.to_vec(),
-                legal: legal[start..next_legal].to_vec(),
-            });
-        }
-        assert_eq!(legal.len(), next_legal);
-    }
-    records
-}
-
-fn shard_records(files: &BTreeMap<String, Vec<u8>>, encoding: Encoding) -> Vec<Record> {
-    let shards = files.iter().filter(|(name, _)| name.starts_with("shard-"));
-    shards.flat_map(|(_, bytes)| records(bytes, encoding)).collect()
-}
-
-/// Game and ply of each record, sorted.
-fn places(records: &[Record]) -> Vec<(u64, u16)> {
-    let mut places: Vec<_> = records.iter().map(|record| (record.game, record.ply)).collect();
-    places.sort_unstable();
-    places
 }
 
 /// Game and ply of each position of `games`, sorted.
@@ -401,7 +324,7 @@ fn a_folder_with_something_else_is_left_alone() {
     assert!(error.to_string().contains("made from other games or with other options"), "{error}");
     fs::remove_file(out.join("manifest.json")).unwrap();
     let error = to_shards(&file, &options(), &out, &Progress::hidden()).unwrap_err();
-    assert!(matches!(error, ExpandError::Taken { .. }), "{error}");
+    assert!(matches!(error, ExpandError::Untold { .. }), "{error}");
     assert_eq!(files(&out).len(), before.len() - 1);
 }
 

@@ -81,6 +81,35 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     assert_eq!(names(&folder), ["few.pgn", "many.pgn", "out", "whole"]);
 }
 
+#[test]
+fn a_cut_part_is_told_with_one_advice() {
+    let (folder, many) = fixture("pack_cut_part");
+    let mut child = start(&many[..many.len() / 2], &folder);
+    wait_for(|| blocks(&folder) > Some(0));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let part = fs::read(folder.join("out.part")).unwrap();
+    let mut flipped = part.clone();
+    flipped[100] ^= 1;
+    for (bytes, found) in [
+        (&part[..part.len() / 4], "it is shorter than it was"),
+        (&part[..5], "it is shorter than it was"),
+        (&flipped, "a block does not match its checksum"),
+        (&vec![b'x'; part.len()], "it does not begin as a game file"),
+    ] {
+        fs::write(folder.join("out.part"), bytes).unwrap();
+        let told = complain(&["pack", "-", "--out", "out"], &folder, 1);
+        assert_eq!(
+            told.trim_end(),
+            format!(
+                "error: out.part: cannot go on: {found}, expected what the unfinished run had written; \
+                 remove it and out.state to begin anew"
+            )
+        );
+        assert!(fs::read(folder.join("out.part")).unwrap() == bytes);
+    }
+}
+
 /// The first input is read to its end, and the second in part, when the run is killed.
 #[test]
 fn a_changed_file_does_not_go_unnoticed() {

@@ -6,6 +6,8 @@ mod common;
 use common::folder;
 use fianchetto_prepare::gamefile::Writer;
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -29,10 +31,15 @@ fn fixture(name: &str) -> PathBuf {
     let games = fs::read(folder.join("games")).unwrap();
     write("cut", &games[..games.len() / 2]);
     write("longer", &[&games[..], b"\n"].concat());
+    write("copy", &games);
     write("twice", &games.repeat(2));
     fs::create_dir(folder.join("folder")).unwrap();
     fs::create_dir(folder.join("other")).unwrap();
     write("other/manifest.json", b"what");
+    fs::create_dir(folder.join("shards")).unwrap();
+    write("shards/shard-00000.npy", b"");
+    fs::create_dir(folder.join("piped")).unwrap();
+    symlink("../pipe", folder.join("piped/manifest.json")).unwrap();
     assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
     folder
 }
@@ -99,10 +106,13 @@ fn a_full_standard_output_is_told() {
     let folder = fixture("mistakes_full");
     for (arguments, expected) in [
         ("inspect games", "cannot write the report to standard output: …; expected more room: …"),
-        ("pack games.pgn --out new", "new is finished, but: cannot write the report to standard …"),
+        (
+            "pack games.pgn --out new",
+            "cannot write the report to standard output: …; but new is finished, and nothing needs doing",
+        ),
         (
             "join joined games empty",
-            "joined is finished, but: cannot write the report to standard …",
+            "cannot write the report to standard output: …; but joined is finished, and nothing needs doing",
         ),
         (
             "expand games --encoding canonical12 --stream",
@@ -119,4 +129,35 @@ fn a_full_standard_output_is_told() {
     for name in ["new", "joined"] {
         assert!(run(&format!("inspect {name}"), &folder).status.success());
     }
+}
+
+#[test]
+fn who_closes_the_pipe_has_heard_enough() {
+    let folder = fixture("mistakes_closed");
+    let unheard = |name| {
+        format!("cannot write the report…; but {name} is finished, and nothing needs doing\n")
+    };
+    for (arguments, expected) in [
+        ("inspect games", String::new()),
+        ("pack games.pgn --out new", unheard("new")),
+        ("join joined games empty", unheard("joined")),
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let Output { status, stderr, .. } =
+            command(arguments, &folder).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let told = String::from_utf8(stderr).unwrap();
+        assert!(fits(&told, &expected) && status.success(), "{told}");
+    }
+    for name in ["new", "joined"] {
+        assert!(run(&format!("inspect {name}"), &folder).status.success());
+    }
+    // What went wrong beside it is told all the same.
+    let (_, writer) = io::pipe().unwrap();
+    let arguments = "pack games.pgn --out none --min-rating 4000";
+    let Output { status, stderr, .. } =
+        command(arguments, &folder).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    let told = String::from_utf8(stderr).unwrap();
+    assert!(fits(&told, "error: games.pgn: 300 games read, none kept: …\n"), "{told}");
+    assert_eq!(status.code(), Some(1));
 }

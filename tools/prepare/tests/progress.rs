@@ -85,6 +85,8 @@ fn all_passes_of_an_expansion_tell() {
     let options = Options {
         encoding: Encoding::Canonical12,
         rate: None,
+        mate_rate: None,
+        late_rate: None,
         seed: 0,
         split: Split::All,
         shard: Shard::WHOLE,

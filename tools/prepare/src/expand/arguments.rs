@@ -36,6 +36,12 @@ pub struct Arguments {
     /// The share of positions to take, above 0 and at most 1 [default: 1, or what --positions needs]
     #[arg(long, value_name = "R", value_parser = rate)]
     rate: Option<f64>,
+    /// The share of the last 10 positions of games that end in checkmate, not below --rate [default: as others]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    mate_rate: Option<f64>,
+    /// The share of positions at ply 80 and later, not below --rate [default: as others]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    late_rate: Option<f64>,
     /// At most so many positions, those that come first in the shuffled order
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     positions: Option<u64>,
@@ -67,13 +73,25 @@ impl Arguments {
     /// # Errors
     /// Which do not, and what to do.
     pub fn check(&self) -> Result<(), String> {
-        match (&self.out, self.epochs) {
-            (Some(_), Some(epochs)) => Err(format!(
+        if let (Some(_), Some(epochs)) = (&self.out, self.epochs) {
+            return Err(format!(
                 "--epochs {epochs} is for --stream, but found with --out, which writes each position \
                  once; leave --epochs away, or give --stream in place of --out"
-            )),
-            _ => Ok(()),
+            ));
         }
+        // What --positions needs is known later.
+        let Some(rate) = self.rate.or(self.positions.is_none().then_some(1.0)) else {
+            return Ok(());
+        };
+        for (name, higher) in [("--mate-rate", self.mate_rate), ("--late-rate", self.late_rate)] {
+            if let Some(higher) = higher.filter(|&higher| higher < rate) {
+                return Err(format!(
+                    "{name} {higher} is below the --rate of all positions, {rate}; expected it to be as \
+                     high at least: raise it, lower --rate, or leave {name} away"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Does what is asked; progress and summary go to standard error.
@@ -88,6 +106,8 @@ impl Arguments {
         let options = Options {
             encoding: self.encoding,
             rate: self.rate,
+            mate_rate: self.mate_rate,
+            late_rate: self.late_rate,
             seed: self.seed,
             split: self.split,
             shard: self.shard,

@@ -32,7 +32,7 @@ pub fn fill(
         return Ok(());
     }
     let threads = options.threads.max(1);
-    let sampler = Sampler::new(options, state.job.rate, 0);
+    let sampler = Sampler::new(options, &state.job, 0);
     let appenders = open(folder, state)?;
     let share = options.memory / 2 / (threads * appenders.len()) as u64;
     let pass = Pass {
@@ -44,7 +44,7 @@ pub fn fill(
         buffer: share.clamp(4 << 10, 1 << 20) as usize,
     };
     let done = state.buckets.iter().map(|bucket| bucket.positions).sum();
-    let total = expected_positions(games, options, state.job.rate);
+    let total = expected_positions(games, options, state.job.overall_rate());
     progress.begin("expanding", Unit::Positions, Some(total), done, done);
     while state.blocks < games.block_count() {
         let next = AtomicUsize::new(state.blocks);

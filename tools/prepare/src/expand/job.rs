@@ -1,6 +1,7 @@
 //! What is to be expanded, and how that is said in files and messages.
 
 use super::state;
+use super::{LATE_PLY, MATE_PLIES};
 use crate::failure::{Failure, advice};
 use crate::gamefile::{GameFile, GameFileError};
 use crate::partial;
@@ -35,6 +36,14 @@ pub struct Options {
     /// The share of positions to take, above 0 and at most 1; `None` for as many as `positions`
     /// needs.
     pub rate: Option<f64>,
+    /// The share of the last [`MATE_PLIES`] positions of games that end in checkmate; `None`, or below
+    /// `rate`: as others.
+    ///
+    /// [`MATE_PLIES`]: super::MATE_PLIES
+    pub mate_rate: Option<f64>,
+    /// The share of positions at ply [`LATE_PLY`](super::LATE_PLY) and later; `None`, or below `rate`: as
+    /// others.
+    pub late_rate: Option<f64>,
     /// Chooses the positions and their order.
     pub seed: u64,
     /// Which games to take.
@@ -74,6 +83,12 @@ pub struct Job {
     pub seed: u64,
     /// The share of positions taken.
     pub rate: f64,
+    /// See [`Options::mate_rate`]; not below `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mate_rate: Option<f64>,
+    /// See [`Options::late_rate`]; not below `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_rate: Option<f64>,
     /// See [`Options::split`].
     pub split: Split,
     /// Which part of the games, from 0, and of how many: `"0/1"`.
@@ -107,6 +122,8 @@ impl Job {
             positions_per_shard: shards::POSITIONS,
             seed: options.seed,
             rate: 1.0,
+            mate_rate: None,
+            late_rate: None,
             split: options.split,
             shard: options.shard.to_string(),
             limit: options.positions,
@@ -119,7 +136,21 @@ impl Job {
             let wanted = job.limit.map_or(f64::INFINITY, |limit| 1.1 * limit as f64 + 20_000.0);
             (wanted / expected_positions(games, options, 1.0) as f64).min(1.0)
         });
+        [job.mate_rate, job.late_rate] =
+            [options.mate_rate, options.late_rate].map(|rate| rate.map(|rate| rate.max(job.rate)));
         Ok(job)
+    }
+
+    /// The share of all positions that will be taken, by a guess: as if every fourth game ended in
+    /// checkmate, and their lengths were spread exponentially.
+    pub(super) fn overall_rate(&self) -> f64 {
+        let mean = self.source_plies as f64 / self.source_games as f64;
+        let more = |rate: Option<f64>, share: f64| {
+            rate.map_or(0.0, |rate| (rate - self.rate) * share.min(1.0))
+        };
+        let mates = more(self.mate_rate, MATE_PLIES as f64 / 4.0 / mean);
+        let late = more(self.late_rate, (-(LATE_PLY as f64) / mean).exp());
+        (self.rate + mates + late).min(1.0)
     }
 }
 
@@ -150,14 +181,16 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    const NAME: &str = "manifest.json";
+    pub(super) const NAME: &str = "manifest.json";
 
     /// Reads the manifest of a folder, `None` when it has none.
     ///
     /// # Errors
     /// When it cannot be read or is no manifest.
     pub fn read(folder: &Path) -> Result<Option<Self>, ExpandError> {
-        read_json(&folder.join(Self::NAME))
+        let path = folder.join(Self::NAME);
+        partial::regular(&path).map_err(ExpandError::Manifest)?;
+        read_json(folder, &path)
     }
 
     /// Makes sure that the shards in `folder` are those that were written.
@@ -185,14 +218,20 @@ impl Manifest {
     }
 }
 
-/// Reads a JSON file, `None` when there is none.
-pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, ExpandError> {
+/// Reads a JSON file that tells of `folder`, `None` when there is none.
+pub(super) fn read_json<T: for<'a> Deserialize<'a>>(
+    folder: &Path,
+    path: &Path,
+) -> Result<Option<T>, ExpandError> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(file_error("read", path))?,
     };
     let value = serde_json::from_slice(&text);
-    value.map(Some).map_err(|error| file_error("read", path)(error.into()))
+    value.map(Some).map_err(|error| {
+        let (folder, path) = (folder.to_owned(), path.to_owned());
+        ExpandError::Damaged { folder, path, error }
+    })
 }
 
 /// Why games could not be expanded.
@@ -206,6 +245,24 @@ pub enum ExpandError {
         path: PathBuf,
         /// What the system says.
         error: io::Error,
+    },
+    /// A file that tells what the folder holds is not as it was written.
+    Damaged {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// What is in the manifest's place is no regular file.
+    Manifest(Failure),
+    /// The folder holds shards, but nothing that tells of what.
+    Untold {
+        /// The folder.
+        folder: PathBuf,
+        /// The manifest that is missing.
+        manifest: PathBuf,
     },
     /// The game file could not be read.
     Games(GameFileError),
@@ -253,6 +310,19 @@ impl fmt::Display for ExpandError {
             Self::File { action, path, error } => {
                 write!(f, "{}", Failure::file(action, path, error))
             }
+            Self::Damaged { folder, path, error } => write!(
+                f,
+                "{}: {error}, expected what this program wrote; remove {} with all in it to begin anew, or name another folder",
+                path.display(),
+                folder.display()
+            ),
+            Self::Manifest(failure) => failure.fmt(f),
+            Self::Untold { folder, manifest } => write!(
+                f,
+                "{} is missing, expected it beside the shards; remove {} with all in it to begin anew, or name another folder",
+                manifest.display(),
+                folder.display()
+            ),
             Self::Games(error) => error.fmt(f),
             Self::Illegal(error) => {
                 write!(f, "the game file is damaged: {error}; pack the games anew")

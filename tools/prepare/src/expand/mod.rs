@@ -27,6 +27,11 @@ use state::State;
 use std::fs;
 use std::path::Path;
 
+/// So many positions before a checkmate have a rate of their own, see [`Options::mate_rate`].
+pub const MATE_PLIES: usize = 10;
+/// From this ply on, positions have a rate of their own, see [`Options::late_rate`].
+pub const LATE_PLY: usize = 80;
+
 /// Writes the shards of `games` and `manifest.json` into `folder`. Interrupted, it goes on where it
 /// stopped when called again with the same options; `memory`, `threads` and
 /// `checkpoint` may differ.
@@ -75,7 +80,7 @@ fn make(
         state::remove(folder)?;
         return Ok(manifest);
     }
-    let expected = expected_positions(games, options, job.rate);
+    let expected = expected_positions(games, options, job.overall_rate());
     let mut state = State::open(folder, &job, expected, options.memory)?;
     buckets::fill(games, options, folder, &mut state, progress)?;
     let (games, positions) = (state.games, state.output_positions());

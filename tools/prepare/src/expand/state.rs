@@ -1,6 +1,6 @@
 //! How far an expansion has come, on disk.
 
-use super::job::{ExpandError, Job, file_error, read_json};
+use super::job::{ExpandError, Job, Manifest, file_error, read_json};
 use crate::partial::write_json;
 use crate::shards::Layout;
 use fianchetto::encoding::Encoding;
@@ -43,12 +43,13 @@ impl State {
         positions: u64,
         memory: u64,
     ) -> Result<Self, ExpandError> {
-        let taken = || ExpandError::Taken { folder: folder.to_owned() };
-        if let Some(state) = read_json::<Self>(&path(folder))? {
+        if let Some(state) = read_json::<Self>(folder, &path(folder))? {
+            let taken = || ExpandError::Taken { folder: folder.to_owned() };
             return if state.job == *job { Ok(state) } else { Err(taken()) };
         }
         if shard(folder, 0).exists() {
-            return Err(taken());
+            let manifest = folder.join(Manifest::NAME);
+            return Err(ExpandError::Untold { folder: folder.to_owned(), manifest });
         }
         let buckets =
             vec![Bucket::default(); bucket_count(&Layout::new(encoding(job)), positions, memory)?];

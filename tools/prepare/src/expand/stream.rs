@@ -32,7 +32,8 @@ pub fn to_stream(
     progress: &Progress,
 ) -> Result<u64, ExpandError> {
     let job = Job::new(games, options)?;
-    let expected = expected_positions(games, options, job.rate).min(job.limit.unwrap_or(u64::MAX));
+    let expected = expected_positions(games, options, job.overall_rate());
+    let expected = expected.min(job.limit.unwrap_or(u64::MAX));
     let total = (epochs > 0).then(|| epochs.saturating_mul(expected));
     progress.begin("streaming", Unit::Positions, total, 0, 0);
     let mut pipe =
@@ -116,7 +117,7 @@ fn one_epoch(
     }
     let limit = job.limit.unwrap_or(u64::MAX);
     let layout = Layout::new(options.encoding);
-    let sampler = Sampler::new(options, job.rate, epoch);
+    let sampler = Sampler::new(options, job, epoch);
     // Half of the memory for the buffer: a record with its legal moves and its place on the heap.
     let capacity = (options.memory / 2) as usize / (layout.record_len() + 2 * 40 + 32);
     let mut buffer: Vec<Box<[u8]>> = Vec::new();

@@ -73,10 +73,12 @@ impl Options {
 /// written. There is an output nevertheless when an input ends early and has games before the damage.
 pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     partial::require_new(&options.out)?;
-    let mut written = vec![partial::part(&options.out), partial::state(&options.out)];
-    written.extend(options.report.clone());
+    let report_to = options.report.as_deref().map(partial::regular).transpose()?;
+    let (part, state) = (partial::part(&options.out), partial::state(&options.out));
+    let mut written = vec![options.out.clone(), part, state];
+    written.extend(report_to.clone());
     partial::require_apart(&written, &options.inputs)?;
-    options.report.as_deref().map_or(Ok(()), partial::require_writable)?;
+    report_to.as_deref().map_or(Ok(()), partial::require_writable)?;
     let job = Job::new(options)?;
     let (mut writer, start) = state::begin(&options.out, &job)?;
 
@@ -102,7 +104,7 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
     drop(progress);
 
     let report = &point.report;
-    if let Some(path) = &options.report {
+    if let Some(path) = &report_to {
         partial::write_json(path, report).map_err(|error| Failure::file("write", path, &error))?;
     }
     let nothing = report.nothing_kept();
@@ -113,13 +115,11 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             String::new()
         }
     };
-    write!(told, "{report}{size}").map_err(|error| {
-        let untold = Failure::untold(&error);
-        match nothing {
-            None => Failure(format!("{} is finished, but: {untold}", options.out.display())),
-            Some(_) => untold,
-        }
-    })?;
+    let told = write!(told, "{report}{size}");
+    let heard = match nothing {
+        None => Failure::heard_of(told, &options.out),
+        Some(_) => Failure::heard(told),
+    };
 
     let nothing = nothing.map(|why| {
         let first = options.inputs[0].display();
@@ -128,7 +128,13 @@ pub fn pack(options: &Options, told: &mut impl Write) -> Result<(), Failure> {
             others => format!("{first} and {others} more: {why}"),
         }
     });
-    let failures: Vec<String> = report.damaged.iter().cloned().chain(nothing).collect();
+    let failures: Vec<String> = report
+        .damaged
+        .iter()
+        .cloned()
+        .chain(nothing)
+        .chain(heard.err().map(|failure| failure.0))
+        .collect();
     if failures.is_empty() { Ok(()) } else { Err(Failure(failures.join("; "))) }
 }
 

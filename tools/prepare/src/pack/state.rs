@@ -139,16 +139,28 @@ impl Source {
 /// The output and the point to go on from: that of the state, or the beginning.
 pub fn begin(out: &Path, job: &Job) -> Result<(Writer<File>, Point), Failure> {
     let (part, state) = (partial::part(out), partial::state(out));
-    let in_part = |error: GameFileError| {
+    // What to do with any other damaged game file is no advice here.
+    let damaged = |error: GameFileError| {
+        let found = match error {
+            GameFileError::Io(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                return Failure::file("read", &part, &error);
+            }
+            GameFileError::Io(_) => "it is shorter than it was".to_owned(),
+            GameFileError::Damaged(what) => what,
+            _ => "it does not begin as a game file".to_owned(),
+        };
         let (part, state) = (part.display(), state.display());
-        Failure(format!("{part}: cannot go on: {error}; or remove it and {state} to begin anew"))
+        Failure(format!(
+            "{part}: cannot go on: {found}, expected what the unfinished run had written; remove it \
+             and {state} to begin anew"
+        ))
     };
     let failed = |error: io::Error| Failure::file("write", &part, &error);
     let (file, known) = partial::begin::<State>(out)?;
     // Without a block there is nothing to go on with.
     if let Some(known) = known.filter(|known| known.blocks > 0) {
         known.require_same(job, out)?;
-        let mut writer = Writer::resume(file, known.blocks).map_err(in_part)?;
+        let mut writer = Writer::resume(file, known.blocks).map_err(damaged)?;
         let file = writer.output();
         file.stream_position().and_then(|end| file.set_len(end)).map_err(failed)?;
         return Ok((writer, known.point));
@@ -156,7 +168,7 @@ pub fn begin(out: &Path, job: &Job) -> Result<(Writer<File>, Point), Failure> {
     let point = Point::default();
     State::new(job, &point, 0).write(out)?;
     file.set_len(0).map_err(failed)?;
-    Ok((Writer::new(file).map_err(in_part)?, point))
+    Ok((Writer::new(file).map_err(|error| error.of(&part))?, point))
 }
 
 /// Notes the point reached, after all blocks before it have reached the disk.

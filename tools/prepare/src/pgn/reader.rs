@@ -50,8 +50,8 @@ impl RawGame {
 
     /// Plays the game through.
     ///
-    /// The result is that of the movetext or of the tag, whichever is known. A game without a
-    /// result in its movetext is [`Refusal::Truncated`] when it is the last of the input.
+    /// The result is that of the movetext, or of the tag where the movetext ends in `*`. A game whose
+    /// movetext does not end in a result is [`Refusal::Truncated`] when it is the last of the input.
     ///
     /// # Errors
     /// When the game is not of standard chess from the start position, or cannot be read with
@@ -77,10 +77,10 @@ impl RawGame {
             (Some(Termination::Result(one)), Some(Termination::Result(other))) if one != other => {
                 return Err(Refusal::ResultsDisagree);
             }
-            (Some(Termination::Result(result)), _) | (_, Some(Termination::Result(result))) => {
-                result
-            }
+            (Some(Termination::Result(result)), _)
+            | (Some(_), Some(Termination::Result(result))) => result,
             (None, None) => return Err(Refusal::NoResult),
+            (None, Some(Termination::Result(_))) => return Err(Refusal::Unterminated),
             _ => return Err(Refusal::Unfinished),
         };
         let Tags { ratings, date: Date { year, .. }, .. } = tags;

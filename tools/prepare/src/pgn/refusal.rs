@@ -24,6 +24,8 @@ pub enum Refusal {
     NoMoves,
     /// Neither tag nor movetext tells the result.
     NoResult,
+    /// The result is in a tag alone: the end of the moves may be missing.
+    Unterminated,
     /// The result is `*`: unfinished or unknown.
     Unfinished,
     /// Tag and movetext tell different results.
@@ -65,6 +67,7 @@ impl Refusal {
             Self::Unbalanced => "unbalanced",
             Self::NoMoves => "no-moves",
             Self::NoResult => "no-result",
+            Self::Unterminated => "unterminated",
             Self::Unfinished => "unfinished",
             Self::ResultsDisagree => "results-disagree",
             Self::BadTag => "bad-tag",
@@ -93,6 +96,7 @@ impl Refusal {
             Self::Unbalanced => "a comment or variation not opened or not closed",
             Self::NoMoves => "no moves",
             Self::NoResult => "no result",
+            Self::Unterminated => "no result after the moves, only in a tag: they may be cut",
             Self::Unfinished => "the result is *",
             Self::ResultsDisagree => "tag and movetext tell different results",
             Self::BadTag => "a line among the tags that is no tag pair",

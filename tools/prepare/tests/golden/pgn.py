@@ -31,6 +31,8 @@ BY_HAND = {
     # It does not know the sign for a half.
     "halves-latin-1.pgn": ["1/2-1/2 e2e4 e7e5", "1/2-1/2 c2c4", NEXT],
     "halves.pgn": ["1/2-1/2 e2e4 e7e5", "1/2-1/2 e2e4 d7d5", "1/2-1/2 c2c4", NEXT],
+    # It takes the tag's result for the end of the moves.
+    "missing-result.pgn": ["1-0 e2e4", NEXT],
     # It skips to the next blank line, or reads on over the end of a game.
     "joined.pgn": ["1-0 e2e4 e7e5", NEXT],
     "no-blank-lines.pgn": ["1-0 e2e4 e7e5", "0-1 d2d4 d7d5", "1-0 c2c4"],
