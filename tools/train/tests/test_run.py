@@ -48,7 +48,7 @@ def same(a: dict, b: dict) -> bool:
 
 def test_learns_two_thousand_positions_by_heart(shards, tmp_path):
     chosen = settings(
-        shards, sizes={"channels": 32, "blocks": 2, "se": True}, optimiser="muon", lr=4e-3, batch=250, positions=40_000,
+        shards, sizes={"channels": 32, "blocks": 2, "se": True}, optimiser="muon", lr=4e-3, batch=250, positions=20_000,
         held_out=str(shards / "train"), validate_positions=2000, move_kernels=True, log_positions=10_000,
     )  # fmt: skip
     learner = run(tmp_path / "run", chosen)
