@@ -1,82 +1,316 @@
-//! Convolutions of 8x8 boards as matrix products.
+//! The 3x3 convolutions of the tower: layout, packing, algorithms.
+//!
+//! # Layout
+//!
+//! A feature map of n positions is `[blocks][n * 64][BLOCK]`: the channels in blocks of two vectors
+//! ([`Simd::BLOCK`]: 32 with AVX-512, 16 with AVX2, 8 with NEON), the last one filled up with zeros; in a
+//! block the squares of one position after the other, each square's channels together. A thread that
+//! computes a block of output channels so writes memory that no other thread writes to.
+//!
+//! Everything that multiplies is one micro-kernel ([`Product`]): some rows of such a map (squares, tiles,
+//! or whole positions) times a panel of weights, `[depth][BLOCK]`, gives one block of channels for those
+//! rows. Its sums stay in registers while it runs down the depth: 6 rows with AVX2, 8 with AVX-512 and
+//! NEON. A panel of 128 channels is 8 KB with AVX2 and stays in the first-level cache for all rows.
+//!
+//! # Packing
+//!
+//! Weights are packed once, in the order in which they are read: by convolution, by block of output
+//! channels, by tap or point, by depth. So reading them is one stream from far memory, and the panel
+//! after the current one is simply what follows it.
+//!
+//! # Direct
+//!
+//! A 3x3 convolution is nine products: for each tap the map, shifted by a square, times that tap's panel,
+//! added up. Rows and files that a shift pushes off the board are left out, which saves 16 %. That makes
+//! 9 multiplications an output.
+//!
+//! # Winograd
+//!
+//! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015). F(m, 3) computes m outputs
+//! of a filter g of three taps from m + 2 inputs d with m + 2 multiplications instead of 3 m:
+//!
+//! ```text
+//! y = Aᵀ [ (G g) ⊙ (Bᵀ d) ]
+//!
+//! F(2, 3):       1  0 -1  0          1   0   0
+//!          Bᵀ =  0  1  1  0    G =  1/2 1/2 1/2    Aᵀ =  1  1  1  0
+//!                0 -1  1  0         1/2-1/2 1/2          0  1 -1 -1
+//!                0  1  0 -1          0   0   1
+//!
+//! F(4, 3):       4  0 -5  0  1  0          1/4   0    0
+//!                0 -4 -4  1  1  0         -1/6 -1/6 -1/6           1  1  1  1  1  0
+//!          Bᵀ =  0  4 -4 -1  1  0    G =  -1/6  1/6 -1/6    Aᵀ =   0  1 -1  2 -2  0
+//!                0 -2 -1  2  1  0         1/24 1/12  1/6           0  1  1  4  4  0
+//!                0  2 -1 -2  1  0         1/24-1/12  1/6           0  1 -1  8 -8  1
+//!                0  4  0 -5  0  1           0    0    1
+//! ```
+//!
+//! In two dimensions, `Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A` on tiles of the board, with the form along the
+//! ranks and the one along the files free to differ:
+//!
+//! | | tiles of a board | points | multiplications an output | weights, of the direct ones |
+//! |---|---|---|---|---|
+//! | F(2x2, 3x3) | 16 | 16 | 4 | 1.8 |
+//! | F(4x2, 3x3) | 8 | 24 | 3 | 2.7 |
+//! | F(4x4, 3x3) | 4 | 36 | 2.25 | 4 |
+//!
+//! Summed over the input channels, the ⊙ of each point is a product of a map of tiles and a panel: so a
+//! convolution is 16, 24 or 36 products. The larger the tile, the less arithmetic and the more weights to
+//! read: small batches want the former forms, large ones the latter ([`super::choice`]).
+//!
+//! Three steps, of which the first belongs to whoever makes a block of the input ([`prepare`]): it goes
+//! into the form that is multiplied while it still lies in the first-level cache, and where no one else
+//! wants it, it is written nowhere else. The others are [`Sums`].
 
-use crate::network::weights;
-use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use super::product::Product;
+use super::simd::{Kernel, Simd};
+use super::winograd::{self, F2, F4, Form, Inverse, Transform};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
 
-/// A convolution prepared for [`Convolution::run`].
-pub struct Convolution {
-    kernel: usize,
-    inputs: usize,
-    /// `[out, in * kernel * kernel]`.
-    weight: Array2<f32>,
-    bias: Vec<f32>,
+/// A way to compute a 3x3 convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Nine shifted products.
+    Direct,
+    /// Winograd's F(2x2, 3x3).
+    F2x2,
+    /// Winograd's F(4x2, 3x3): four ranks by two files.
+    F4x2,
+    /// Winograd's F(4x4, 3x3).
+    F4x4,
 }
 
-impl Convolution {
-    pub fn new(conv: &weights::Convolution<f32>) -> Self {
-        let (outputs, inputs, kernel, _) = conv.weight.dim();
-        assert!(kernel == 1 || kernel == 3, "a network has 1x1 and 3x3 convolutions only");
-        let weight = conv.weight.to_shape((outputs, inputs * kernel * kernel));
-        Self {
-            kernel,
-            inputs,
-            weight: weight.expect("the same number of elements").into_owned(),
-            bias: conv.bias.to_vec(),
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Direct, Self::F2x2, Self::F4x2, Self::F4x4];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::F2x2 => "f2x2",
+            Self::F4x2 => "f4x2",
+            Self::F4x4 => "f4x4",
         }
     }
 
-    pub fn outputs(&self) -> usize {
-        self.bias.len()
+    /// Panels for one block of output channels.
+    pub(super) fn panels(self) -> usize {
+        match self {
+            Self::Direct => 9,
+            _ => self.points(),
+        }
     }
 
-    /// Convolves `input` `[in, n, 64]` into `output` `[out, n, 64]`. `columns` is scratch of at least
-    /// `in * 9 * n * 64`; a 1x1 convolution does not touch it.
-    pub fn run(&self, input: &[f32], output: &mut [f32], n: usize, columns: &mut [f32]) {
-        assert_eq!(input.len(), self.inputs * n * 64);
-        let width = n * 64;
-        for (row, &bias) in output.chunks_exact_mut(width).zip(&self.bias) {
-            row.fill(bias);
+    /// Maps that the input becomes.
+    fn points(self) -> usize {
+        match self {
+            Self::Direct => 1,
+            Self::F2x2 => 16,
+            Self::F4x2 => 24,
+            Self::F4x4 => 36,
         }
-        let columns = if self.kernel == 1 {
-            input
-        } else {
-            let columns = &mut columns[..9 * input.len()];
-            im2col(input, columns, width);
-            columns
-        };
-        let columns = ArrayView2::from_shape((self.weight.ncols(), width), columns);
-        let output = ArrayViewMut2::from_shape((self.outputs(), width), output);
-        let (columns, mut output) = (columns.expect("in * taps rows"), output.expect("out rows"));
-        general_mat_mul(1.0, &self.weight, &columns, 1.0, &mut output);
+    }
+
+    /// Rows of such a map for one position.
+    fn tiles(self) -> usize {
+        match self {
+            Self::Direct => 64,
+            Self::F2x2 => 16,
+            Self::F4x2 => 8,
+            Self::F4x4 => 4,
+        }
+    }
+
+    /// Numbers of one prepared block of channels of `n` positions. An odd number of cache lines, so that
+    /// the same row of all blocks does not compete for the same place in the cache.
+    pub(super) fn prepared_len(self, n: usize, block: usize) -> usize {
+        (self.points() * self.tiles() * n + 1) * block
+    }
+
+    /// Numbers that [`Sums`] needs room for.
+    pub(super) fn products_len(self, n: usize, block: usize) -> usize {
+        if self == Self::Direct { 0 } else { self.points() * self.tiles() * n * block }
+    }
+
+    /// The panels of a convolution by this algorithm, from those of the direct one, of one block of
+    /// output channels.
+    pub(super) fn pack(self, direct: &[f32], block: usize, packed: &mut [f32]) {
+        match self {
+            Self::Direct => packed.copy_from_slice(direct),
+            Self::F2x2 => winograd::pack::<F2, F2>(direct, block, packed),
+            Self::F4x2 => winograd::pack::<F4, F2>(direct, block, packed),
+            Self::F4x4 => winograd::pack::<F4, F4>(direct, block, packed),
+        }
     }
 }
 
-/// Lays out the nine neighbours of every square: `[in, n * 64]` to `[in, 3, 3, n * 64]`, with zeros off
-/// the board.
-fn im2col(input: &[f32], columns: &mut [f32], width: usize) {
-    for (channel, taps) in input.chunks_exact(width).zip(columns.chunks_exact_mut(9 * width)) {
-        for (tap, column) in taps.chunks_exact_mut(width).enumerate() {
-            let (up, right) = (tap / 3, tap % 3); // one more than the distance to the neighbour
-            let boards = channel.as_chunks::<64>().0.iter();
-            for (from, to) in boards.zip(column.as_chunks_mut::<64>().0) {
-                shift(from, to, up, right);
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Turns one position's block of channels, `[64][BLOCK]`, into its part of a prepared block.
+pub fn prepare<S: Simd>(
+    simd: S,
+    algorithm: Algorithm,
+    board: &[f32],
+    position: usize,
+    n: usize,
+    prepared: &mut [f32],
+) {
+    let tiles = algorithm.tiles();
+    let (rows, first_row) = (n * tiles, position * tiles);
+    match algorithm {
+        Algorithm::Direct => prepared[first_row * S::BLOCK..][..board.len()].copy_from_slice(board),
+        Algorithm::F2x2 => transform::<S, F2, F2>(simd, board, prepared, rows, first_row),
+        Algorithm::F4x2 => transform::<S, F4, F2>(simd, board, prepared, rows, first_row),
+        Algorithm::F4x4 => transform::<S, F4, F4>(simd, board, prepared, rows, first_row),
+    }
+}
+
+fn transform<S: Simd, Y: Form, X: Form>(
+    simd: S,
+    board: &[f32],
+    points: &mut [f32],
+    rows: usize,
+    first_row: usize,
+) {
+    simd.run(Transform::<Y, X> { board, points, rows, first_row, form: PhantomData });
+}
+
+/// One block of output channels of a convolution, for all positions.
+pub struct Sums<'a> {
+    pub algorithm: Algorithm,
+    /// All blocks of the prepared input.
+    pub input: &'a [f32],
+    /// The block's panels.
+    pub panels: &'a [f32],
+    /// The block's biases.
+    pub bias: &'a [f32],
+    /// Room for [`Algorithm::products_len`] numbers.
+    pub products: &'a mut [f32],
+    /// `[n][64][BLOCK]`: the output.
+    pub boards: &'a mut [f32],
+}
+
+impl Sums<'_> {
+    /// Computes the block.
+    pub fn run<S: Simd>(self, simd: S) {
+        match self.algorithm {
+            Algorithm::Direct => {
+                let Self { algorithm, input, panels, bias, boards: output, .. } = self;
+                for square in output.chunks_exact_mut(S::BLOCK) {
+                    square.copy_from_slice(bias);
+                }
+                let input_stride = algorithm.prepared_len(output.len() / S::BLOCK / 64, S::BLOCK);
+                simd.run(Direct { input, input_stride, taps: 3, panels, output });
+            }
+            Algorithm::F2x2 => self.winograd::<S, F2, F2>(simd),
+            Algorithm::F4x2 => self.winograd::<S, F4, F2>(simd),
+            Algorithm::F4x4 => self.winograd::<S, F4, F4>(simd),
+        }
+    }
+
+    fn winograd<S: Simd, Y: Form, X: Form>(self, simd: S) {
+        let (tiles, points) = (winograd::tiles::<Y, X>(), winograd::points::<Y, X>());
+        let rows = self.boards.len() / S::BLOCK / 64 * tiles;
+        simd.run(Points {
+            input: self.input,
+            input_stride: self.algorithm.prepared_len(rows / tiles, S::BLOCK),
+            panels: self.panels,
+            points,
+            rows,
+            products: self.products,
+        });
+        let products = self.products.chunks_exact(tiles * points * S::BLOCK);
+        for (board, products) in self.boards.chunks_exact_mut(64 * S::BLOCK).zip(products) {
+            simd.run(Inverse::<Y, X> { products, bias: self.bias, board, form: PhantomData });
+        }
+    }
+}
+
+/// The products of all points of a block: `[rows][points][BLOCK]`.
+struct Points<'a> {
+    input: &'a [f32],
+    input_stride: usize,
+    panels: &'a [f32],
+    points: usize,
+    rows: usize,
+    products: &'a mut [f32],
+}
+
+impl Kernel for Points<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let panels = self.panels.chunks_exact(self.panels.len() / self.points);
+        for (point, panel) in panels.enumerate() {
+            let product = Product {
+                input: &self.input[point * self.rows * S::BLOCK..],
+                input_stride: self.input_stride,
+                panel,
+                output_stride: self.points * S::BLOCK,
+                add: false,
+            };
+            product.run(simd, self.rows, &mut self.products[point * S::BLOCK..]);
+        }
+    }
+}
+
+/// Adds to one block of output channels of a convolution with 1x1 or 3x3 taps, straight from a feature
+/// map.
+pub struct Direct<'a> {
+    /// All blocks of the input, `[n * 64][BLOCK]` each.
+    pub input: &'a [f32],
+    /// From one of them to the next.
+    pub input_stride: usize,
+    /// 1 or 3 along a side.
+    pub taps: usize,
+    /// The block's panels, one for each tap.
+    pub panels: &'a [f32],
+    /// `[n * 64][BLOCK]`.
+    pub output: &'a mut [f32],
+}
+
+impl Kernel for Direct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let rows = self.output.len() / S::BLOCK;
+        let panels = self.panels.chunks_exact(self.panels.len() / (self.taps * self.taps));
+        for (tap, panel) in panels.enumerate() {
+            let (input_stride, output_stride) = (self.input_stride, S::BLOCK);
+            let mut add = |from: usize, to: usize, rows: usize| {
+                let input = &self.input[from * S::BLOCK..];
+                let product = Product { input, input_stride, panel, output_stride, add: true };
+                product.run(simd, rows, &mut self.output[to * S::BLOCK..]);
+            };
+            if self.taps == 1 {
+                add(0, 0, rows);
+                continue;
+            }
+            let ((ranks, up), (files, right)) = (on_board(tap / 3), on_board(tap % 3));
+            for position in (0..rows).step_by(64) {
+                for rank in ranks.clone() {
+                    let to = position + 8 * rank + files.start;
+                    add(to + 8 * up + right - 9, to, files.len());
+                }
             }
         }
     }
 }
 
-/// `to[rank][file] = from[rank + up - 1][file + right - 1]`, zero off the board.
-fn shift(from: &[f32; 64], to: &mut [f32; 64], up: usize, right: usize) {
-    let (from, to) = (from.as_chunks::<8>().0, to.as_chunks_mut::<8>().0);
-    for (rank, to) in to.iter_mut().enumerate() {
-        *to = match (rank + up).checked_sub(1).and_then(|rank| from.get(rank)) {
-            None => [0.0; 8],
-            Some(&[a, b, c, d, e, f, g, h]) => match right {
-                0 => [0.0, a, b, c, d, e, f, g],
-                1 => [a, b, c, d, e, f, g, h],
-                _ => [b, c, d, e, f, g, h, 0.0],
-            },
-        };
+/// The lines of the board whose neighbour at this tap is on the board, and how far it is, plus one.
+fn on_board(tap: usize) -> (Range<usize>, usize) {
+    match tap {
+        0 => (1..8, 0),
+        1 => (0..8, 1),
+        _ => (0..7, 2),
     }
 }
