@@ -1,6 +1,9 @@
 //! From options to a network, something that runs it, and a player.
 
-use fianchetto::backend::{Backend, cpu::Cpu};
+use super::Failure;
+use super::arguments::Kernel;
+use fianchetto::backend::cpu::{Cpu, Settings};
+use fianchetto::backend::Backend;
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Network, WeightsError};
 use fianchetto::search::{Player, policy::Policy};
@@ -36,6 +39,22 @@ pub fn weights_name(options: &Options) -> &str {
 /// A message about weights that cannot be used.
 pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
+}
+
+/// The same with kernels chosen by hand.
+pub fn backend_with(
+    network: Network,
+    options: &Options,
+    kernel: Kernel,
+) -> Result<Box<dyn Backend>, Failure> {
+    match options.backend {
+        BackendKind::Auto | BackendKind::Cpu => {
+            let Kernel { instructions, algorithm } = kernel;
+            let settings = Settings { threads: options.threads as usize, instructions, algorithm };
+            let cpu = Cpu::with(network, settings).map_err(|e| Failure::Work(e.to_string()))?;
+            Ok(Box::new(cpu))
+        }
+    }
 }
 
 /// The backend that the options name, with a network to run.

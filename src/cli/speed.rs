@@ -29,7 +29,7 @@ struct BatchResult {
 pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let network = engine::network(options).map_err(Failure::Work)?;
     let encoding = network.spec.encoding;
-    let mut backend = engine::backend(network, options);
+    let mut backend = engine::backend_with(network, options, wanted.kernel)?;
     let mut measurement = Measurement {
         network: engine::weights_name(options),
         backend: backend.name(),

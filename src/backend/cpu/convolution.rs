@@ -280,26 +280,28 @@ pub struct Direct<'a> {
 impl Kernel for Direct<'_> {
     type Output = ();
 
+    /// With one tap the output is one long line; with nine it is ranks, or what of them a shift leaves on
+    /// the board.
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let rows = self.output.len() / S::BLOCK;
         let panels = self.panels.chunks_exact(self.panels.len() / (self.taps * self.taps));
         for (tap, panel) in panels.enumerate() {
-            let (input_stride, output_stride) = (self.input_stride, S::BLOCK);
-            let mut add = |from: usize, to: usize, rows: usize| {
-                let input = &self.input[from * S::BLOCK..];
-                let product = Product { input, input_stride, panel, output_stride, add: true };
-                product.run(simd, rows, &mut self.output[to * S::BLOCK..]);
+            let ((lines, up), (squares, right), board) = match self.taps {
+                1 => ((0..1, 1), (0..rows, 1), rows),
+                _ => (on_board(tap / 3), on_board(tap % 3), 64),
             };
-            if self.taps == 1 {
-                add(0, 0, rows);
-                continue;
-            }
-            let ((ranks, up), (files, right)) = (on_board(tap / 3), on_board(tap % 3));
-            for position in (0..rows).step_by(64) {
-                for rank in ranks.clone() {
-                    let to = position + 8 * rank + files.start;
-                    add(to + 8 * up + right - 9, to, files.len());
+            for first in (0..rows).step_by(board) {
+                for line in lines.clone() {
+                    let to = first + 8 * line + squares.start;
+                    let product = Product {
+                        input: &self.input[(to + 8 * up + right - 9) * S::BLOCK..],
+                        input_stride: self.input_stride,
+                        panel,
+                        output_stride: S::BLOCK,
+                        add: true,
+                    };
+                    product.run(simd, squares.len(), &mut self.output[to * S::BLOCK..]);
                 }
             }
         }

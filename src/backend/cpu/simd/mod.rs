@@ -27,7 +27,8 @@ pub trait Kernel {
     type Output;
 
     /// Computes. Every implementation is `#[inline(always)]`, and so is all that it calls: only then is
-    /// it compiled for the instruction set.
+    /// it compiled for the instruction set. A closure cannot be marked so: none, if it is more than a
+    /// line.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
