@@ -140,7 +140,9 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
         "uci" => Command::Uci,
         "predict" => Command::Predict(Predict::default()),
         "bench" => Command::Bench,
-        "speed" => Command::Speed(Speed { batches, seconds: 2.0, json: false, kernel: Kernel::default() }),
+        "speed" => {
+            Command::Speed(Speed { batches, seconds: 2.0, json: false, kernel: Kernel::default() })
+        }
         "describe" => Command::Describe,
         "help" => Command::Help,
         _ => {

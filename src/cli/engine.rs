@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::arguments::Kernel;
-use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::backend::Backend;
+use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Network, WeightsError};
 use fianchetto::search::{Player, policy::Policy};

@@ -23,9 +23,18 @@ impl Aligned {
         let layout = Self::layout(len);
         // SAFETY: the layout is not of size zero.
         let numbers = NonNull::new(unsafe { alloc_zeroed(layout) });
-        if layout.size() >= 4 << 20 && std::env::var_os("HUGE").is_some() { unsafe extern "C" { fn madvise(a: *mut u8, l: usize, f: i32) -> i32; }
-        let p = (numbers.unwrap().as_ptr() as usize).next_multiple_of(2 << 20); let e = (numbers.unwrap().as_ptr() as usize + layout.size()) & !((2 << 20) - 1);
-        if e > p { unsafe { madvise(p as *mut u8, e - p, 14); } } }
+        if layout.size() >= 4 << 20 && std::env::var_os("HUGE").is_some() {
+            unsafe extern "C" {
+                fn madvise(a: *mut u8, l: usize, f: i32) -> i32;
+            }
+            let p = (numbers.unwrap().as_ptr() as usize).next_multiple_of(2 << 20);
+            let e = (numbers.unwrap().as_ptr() as usize + layout.size()) & !((2 << 20) - 1);
+            if e > p {
+                unsafe {
+                    madvise(p as *mut u8, e - p, 14);
+                }
+            }
+        }
         Self { numbers: numbers.unwrap_or_else(|| handle_alloc_error(layout)).cast(), len }
     }
 

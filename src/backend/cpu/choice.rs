@@ -14,4 +14,8 @@ pub fn algorithm(channels: usize, batch: usize, instructions: Instructions) -> A
 
 /// Positions that are computed together: enough to read the weights seldom, few enough that what is
 /// between two convolutions stays in the second-level cache.
-pub const GROUP: usize = 8;
+pub const GROUP: usize = 16;
+pub fn env(n: &'static str, d: usize) -> usize {
+    std::env::var(n).ok().map_or(d, |v| v.parse().unwrap())
+}
+pub static PF: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| env("PF", 1));

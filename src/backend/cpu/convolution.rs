@@ -96,16 +96,8 @@ impl Algorithm {
         }
     }
 
-    /// Panels for one block of output channels.
-    pub(super) fn panels(self) -> usize {
-        match self {
-            Self::Direct => 9,
-            _ => self.points(),
-        }
-    }
-
     /// Maps that the input becomes.
-    fn points(self) -> usize {
+    pub(super) fn points(self) -> usize {
         match self {
             Self::Direct => 1,
             Self::F2x2 => 16,
@@ -130,19 +122,19 @@ impl Algorithm {
         (self.points() * self.tiles() * n + 1) * block
     }
 
-    /// Numbers that [`Sums`] needs room for.
+    /// Numbers of the products of a block of output channels.
     pub(super) fn products_len(self, n: usize, block: usize) -> usize {
         if self == Self::Direct { 0 } else { self.points() * self.tiles() * n * block }
     }
 
-    /// The panels of a convolution by this algorithm, from those of the direct one, of one block of
-    /// output channels.
-    pub(super) fn pack(self, direct: &[f32], block: usize, packed: &mut [f32]) {
+    /// The filters of a block of output channels, `[9][depth][block]`, as this algorithm multiplies them,
+    /// `[points][depth][block]` with `stride` numbers from point to point.
+    pub(super) fn pack(self, filters: &[f32], block: usize, packed: &mut [f32], stride: usize) {
         match self {
-            Self::Direct => packed.copy_from_slice(direct),
-            Self::F2x2 => winograd::pack::<F2, F2>(direct, block, packed),
-            Self::F4x2 => winograd::pack::<F4, F2>(direct, block, packed),
-            Self::F4x4 => winograd::pack::<F4, F4>(direct, block, packed),
+            Self::Direct => {}
+            Self::F2x2 => winograd::pack::<F2, F2>(filters, block, packed, stride),
+            Self::F4x2 => winograd::pack::<F4, F2>(filters, block, packed, stride),
+            Self::F4x4 => winograd::pack::<F4, F4>(filters, block, packed, stride),
         }
     }
 }
@@ -182,83 +174,73 @@ fn transform<S: Simd, Y: Form, X: Form>(
     simd.run(Transform::<Y, X> { board, points, rows, first_row, form: PhantomData });
 }
 
-/// One block of output channels of a convolution, for all positions.
-pub struct Sums<'a> {
+/// The products of all points of some blocks of output channels: `[blocks][rows][points][BLOCK]`.
+pub struct Points<'a> {
     pub algorithm: Algorithm,
+    /// Positions.
+    pub n: usize,
     /// All blocks of the prepared input.
     pub input: &'a [f32],
-    /// The block's panels.
+    /// All panels of the layer, `[points][blocks][depth][BLOCK]`.
     pub panels: &'a [f32],
-    /// The block's biases.
-    pub bias: &'a [f32],
-    /// Room for [`Algorithm::products_len`] numbers.
+    /// Of how many blocks these are.
+    pub all_blocks: usize,
+    /// Those to compute.
+    pub blocks: Range<usize>,
     pub products: &'a mut [f32],
-    /// `[n][64][BLOCK]`: the output.
-    pub boards: &'a mut [f32],
-}
-
-impl Sums<'_> {
-    /// Computes the block.
-    pub fn run<S: Simd>(self, simd: S) {
-        match self.algorithm {
-            Algorithm::Direct => {
-                let Self { algorithm, input, panels, bias, boards: output, .. } = self;
-                for square in output.chunks_exact_mut(S::BLOCK) {
-                    square.copy_from_slice(bias);
-                }
-                let input_stride = algorithm.prepared_len(output.len() / S::BLOCK / 64, S::BLOCK);
-                simd.run(Direct { input, input_stride, taps: 3, panels, output });
-            }
-            Algorithm::F2x2 => self.winograd::<S, F2, F2>(simd),
-            Algorithm::F4x2 => self.winograd::<S, F4, F2>(simd),
-            Algorithm::F4x4 => self.winograd::<S, F4, F4>(simd),
-        }
-    }
-
-    fn winograd<S: Simd, Y: Form, X: Form>(self, simd: S) {
-        let (tiles, points) = (winograd::tiles::<Y, X>(), winograd::points::<Y, X>());
-        let rows = self.boards.len() / S::BLOCK / 64 * tiles;
-        simd.run(Points {
-            input: self.input,
-            input_stride: self.algorithm.prepared_len(rows / tiles, S::BLOCK),
-            panels: self.panels,
-            points,
-            rows,
-            products: self.products,
-        });
-        let products = self.products.chunks_exact(tiles * points * S::BLOCK);
-        for (board, products) in self.boards.chunks_exact_mut(64 * S::BLOCK).zip(products) {
-            simd.run(Inverse::<Y, X> { products, bias: self.bias, board, form: PhantomData });
-        }
-    }
-}
-
-/// The products of all points of a block: `[rows][points][BLOCK]`.
-struct Points<'a> {
-    input: &'a [f32],
-    input_stride: usize,
-    panels: &'a [f32],
-    points: usize,
-    rows: usize,
-    products: &'a mut [f32],
 }
 
 impl Kernel for Points<'_> {
     type Output = ();
 
+    /// The points one by one, so that a point's input is read from far memory only once.
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let panels = self.panels.chunks_exact(self.panels.len() / self.points);
-        for (point, panel) in panels.enumerate() {
-            let product = Product {
-                input: &self.input[point * self.rows * S::BLOCK..],
-                input_stride: self.input_stride,
-                panel,
-                output_stride: self.points * S::BLOCK,
-                add: false,
-            };
-            product.run(simd, self.rows, &mut self.products[point * S::BLOCK..]);
+        let (points, rows) = (self.algorithm.points(), self.algorithm.tiles() * self.n);
+        let len = self.panels.len() / (points * self.all_blocks);
+        for point in 0..points {
+            for (i, block) in self.blocks.clone().enumerate() {
+                let panel = point * self.all_blocks + block;
+                let next = match block + 1 < self.blocks.end {
+                    true => panel + 1,
+                    false => panel + 1 + self.all_blocks - self.blocks.len(),
+                };
+                let product = Product {
+                    input: &self.input[point * rows * S::BLOCK..],
+                    input_stride: self.algorithm.prepared_len(self.n, S::BLOCK),
+                    panel: &self.panels[panel * len..][..len],
+                    next: self.panels.get(next * len..).unwrap_or_default(),
+                    output_stride: points * S::BLOCK,
+                    add: false,
+                };
+                let output = (i * rows * points + point) * S::BLOCK;
+                product.run(simd, rows, &mut self.products[output..]);
+            }
         }
+    }
+}
+
+/// From the products of one block to its boards, `[n][64][BLOCK]`.
+pub fn finish<S: Simd>(
+    simd: S,
+    algorithm: Algorithm,
+    products: &[f32],
+    bias: &[f32],
+    boards: &mut [f32],
+) {
+    match algorithm {
+        Algorithm::Direct => {}
+        Algorithm::F2x2 => inverse::<S, F2, F2>(simd, products, bias, boards),
+        Algorithm::F4x2 => inverse::<S, F4, F2>(simd, products, bias, boards),
+        Algorithm::F4x4 => inverse::<S, F4, F4>(simd, products, bias, boards),
+    }
+}
+
+fn inverse<S: Simd, Y: Form, X: Form>(simd: S, products: &[f32], bias: &[f32], boards: &mut [f32]) {
+    let products =
+        products.chunks_exact(winograd::tiles::<Y, X>() * winograd::points::<Y, X>() * S::BLOCK);
+    for (board, products) in boards.chunks_exact_mut(64 * S::BLOCK).zip(products) {
+        simd.run(Inverse::<Y, X> { products, bias, board, form: PhantomData });
     }
 }
 
@@ -298,6 +280,7 @@ impl Kernel for Direct<'_> {
                         input: &self.input[(to + 8 * up + right - 9) * S::BLOCK..],
                         input_stride: self.input_stride,
                         panel,
+                        next: &self.panels[((tap + 1) * panel.len()).min(self.panels.len())..],
                         output_stride: S::BLOCK,
                         add: true,
                     };

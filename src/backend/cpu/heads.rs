@@ -2,6 +2,7 @@
 
 use super::boards::{Dot, Relu};
 use super::buffer::Shared;
+use super::clock::Stage;
 use super::crew::Member;
 use super::layer::Layer;
 use super::order::Order;
@@ -111,6 +112,7 @@ impl<S: Simd> Heads<S> {
                 unsafe { order.set_value(first + position, value) };
             }
         });
+        scratch.clock.lap(Stage::Heads, 0);
     }
 
     /// One block of channels of a head's convolution: `[64 n][BLOCK]` to `[n, channels, 64]`, the order in

@@ -87,6 +87,11 @@ impl Layer {
         simd.run(Direct { input, input_stride, taps, panels, output });
     }
 
+    /// Multiplications of one block of the outputs, of so many rows, border and filling included.
+    pub fn products(&self, rows: usize) -> usize {
+        rows * self.panels.len() / self.blocks()
+    }
+
     /// The panels of a block.
     pub fn panels(&self, block: usize) -> &[f32] {
         let len = self.panels.len() / self.blocks();
@@ -112,25 +117,43 @@ impl Convolutions {
         Self { layers, winograd: Default::default() }
     }
 
-    /// The panels of one block of output channels of one layer.
-    pub fn panels(&self, algorithm: Algorithm, layer: usize, block: usize) -> &[f32] {
+    /// Blocks of output channels.
+    pub fn blocks(&self) -> usize {
+        self.layers.first().map_or(0, Layer::blocks)
+    }
+
+    /// Rows of a panel.
+    pub fn depth(&self) -> usize {
+        self.layers.first().map_or(0, |layer| layer.panels(0).len() / (9 * layer.block))
+    }
+
+    /// The layer as it is multiplied directly.
+    pub fn direct(&self, layer: usize) -> &Layer {
+        &self.layers[layer]
+    }
+
+    /// The panels of a layer for one of Winograd's algorithms, `[points][blocks][depth][BLOCK]`.
+    pub fn panels(&self, algorithm: Algorithm, layer: usize) -> &[f32] {
         let slot = match algorithm {
-            Algorithm::Direct => return self.layers[layer].panels(block),
-            Algorithm::F2x2 => 0,
+            Algorithm::Direct | Algorithm::F2x2 => 0,
             Algorithm::F4x2 => 1,
             Algorithm::F4x4 => 2,
         };
-        let len = self.layers[layer].panels(block).len() / 9 * algorithm.panels();
-        let packed = self.winograd[slot].get_or_init(|| self.pack(algorithm, len));
-        &packed[(layer * self.layers[layer].blocks() + block) * len..][..len]
+        let packed = self.winograd[slot].get_or_init(|| self.pack(algorithm));
+        let len = packed.len() / self.layers.len();
+        &packed[layer * len..][..len]
     }
 
-    fn pack(&self, algorithm: Algorithm, len: usize) -> Aligned {
-        let mut packed = Aligned::new(self.layers.iter().map(|layer| layer.blocks() * len).sum());
-        let blocks =
-            self.layers.iter().flat_map(|layer| (0..layer.blocks()).map(move |b| (layer, b)));
-        for ((layer, block), packed) in blocks.zip(packed.chunks_exact_mut(len)) {
-            algorithm.pack(layer.panels(block), layer.block, packed);
+    fn pack(&self, algorithm: Algorithm) -> Aligned {
+        let panel = self.layers.first().map_or(0, |layer| layer.panels(0).len() / 9);
+        let stride = self.blocks() * panel;
+        let len = stride * algorithm.points();
+        let mut packed = Aligned::new(self.layers.len() * len);
+        for (layer, packed) in self.layers.iter().zip(packed.chunks_exact_mut(len)) {
+            for block in 0..self.blocks() {
+                let packed = &mut packed[block * panel..];
+                algorithm.pack(layer.panels(block), layer.block, packed, stride);
+            }
         }
         packed
     }

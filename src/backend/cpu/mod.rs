@@ -16,6 +16,7 @@
 mod boards;
 mod buffer;
 mod choice;
+mod clock;
 mod convolution;
 mod crew;
 mod heads;
@@ -26,11 +27,13 @@ mod simd;
 mod tower;
 mod winograd;
 
+pub use clock::{Spent, Stage};
 pub use convolution::Algorithm;
 
 use super::{Backend, BackendError, Batch, Outputs};
 use crate::network::{Network, Spec};
 use choice::GROUP;
+use clock::Clock;
 use crew::{Crew, Member, Program};
 use heads::{Features, Heads};
 use order::Order;
@@ -139,6 +142,21 @@ impl Cpu {
         Ok(Self::run_on(instructions, network, settings))
     }
 
+    /// Evaluates a batch and tells where the first thread's time went, in the order of [`Stage::ALL`].
+    ///
+    /// # Errors
+    /// As [`Backend::evaluate`].
+    pub fn profile(
+        &mut self,
+        batch: &Batch,
+        outputs: &mut Outputs,
+    ) -> Result<[Spent; Stage::ALL.len()], BackendError> {
+        self.engine.start_clock();
+        let done = self.evaluate(batch, outputs);
+        let spent = self.engine.stop_clock();
+        done.map(|()| spent)
+    }
+
     fn run_on(instructions: Instructions, network: Network, settings: Settings) -> Self {
         let (planes, channels) = (network.spec.encoding.planes(), network.spec.channels);
         let policy_size = network.policy.bias.len();
@@ -195,6 +213,12 @@ trait Engine: Send {
 
     /// Evaluates a batch made for this network; `outputs` has its size.
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs, algorithm: Algorithm);
+
+    /// Starts the clock of the first thread.
+    fn start_clock(&mut self);
+
+    /// Stops it.
+    fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()];
 }
 
 fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box<dyn Engine> {
@@ -258,6 +282,12 @@ impl<S: Simd> Forward<S> {
         }
     }
 
+    /// Sets the clock of the first thread, between jobs.
+    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
+        // SAFETY: called by the first thread, whose scratch it is, outside of its jobs.
+        set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
+    }
+
     /// The group of positions that begins at `first`.
     fn group(
         &self,
@@ -305,7 +335,7 @@ impl<S: Simd> Program for Forward<S> {
         if threads > 1 && n < 2 * threads && n <= GROUP {
             return self.group(member, 0, 0, n, algorithm);
         }
-        let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
+        let groups = n.div_ceil(self.tower.group).next_multiple_of(threads).min(n);
         let index = member.index;
         member.each(groups, |group| {
             let (first, end) = (n * group / groups, n * (group + 1) / groups);
@@ -326,5 +356,13 @@ impl<S: Simd> Engine for Crew<Forward<S>> {
             unsafe { self.program().order.set(batch, first, outputs) };
             self.run(Job { n, algorithm }.to_bits());
         }
+    }
+
+    fn start_clock(&mut self) {
+        self.program().clock(Clock::start);
+    }
+
+    fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()] {
+        self.program().clock(Clock::stop)
     }
 }

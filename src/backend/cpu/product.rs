@@ -11,8 +11,10 @@ pub struct Product<'a> {
     pub input: &'a [f32],
     /// From a block of the map to the next.
     pub input_stride: usize,
-    /// `[depth][BLOCK]`. What lies behind it in memory is fetched, for it is the next panel.
+    /// `[depth][BLOCK]`.
     pub panel: &'a [f32],
+    /// The panel after this one, to be fetched meanwhile.
+    pub next: &'a [f32],
     /// From a row of the output to the next.
     pub output_stride: usize,
     /// Whether the product is added to the output or overwrites it.
@@ -32,8 +34,9 @@ impl Product<'_> {
 
         let groups = rows.div_ceil(S::ROWS);
         let mut ahead = Ahead {
-            next: self.panel.as_ptr_range().end,
-            lines: self.panel.len().div_ceil(LINE * groups * (depth / 4)),
+            next: self.next.as_ptr(),
+            lines: if *super::choice::PF == 0 { 0 } else { 1 }
+                * self.panel.len().div_ceil(LINE * groups * (depth / 4)),
         };
         let mut row = 0;
         for group in 0..groups {

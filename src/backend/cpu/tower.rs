@@ -2,7 +2,8 @@
 
 use super::boards::{Mean, Mix, Relu, Residual, Sigmoid};
 use super::buffer::{Aligned, Shared};
-use super::convolution::{Algorithm, Sums, prepare};
+use super::clock::{Clock, Stage};
+use super::convolution::{Algorithm, Points, finish, prepare};
 use super::crew::Member;
 use super::layer::{Convolutions, Layer};
 use super::simd::Simd;
@@ -22,6 +23,8 @@ pub struct Tower<S> {
     /// The scale and the offset of a change that is added as it is.
     ones: Aligned,
     zeros: Aligned,
+    span: usize,
+    pub group: usize,
 }
 
 struct SqueezeExcite {
@@ -59,6 +62,7 @@ pub struct Scratch {
     /// `[n][BLOCK]`.
     scale: Aligned,
     offset: Aligned,
+    pub clock: Clock,
 }
 
 impl Maps {
@@ -86,10 +90,11 @@ impl Scratch {
         let width = spec.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
         Self {
             boards: Aligned::new(group * 64 * S::BLOCK),
-            products: Aligned::new(products),
+            products: Aligned::new(products * spec.channels.div_ceil(S::BLOCK)),
             squeezed: Aligned::new(width * group),
             scale: Aligned::new(group * S::BLOCK),
             offset: Aligned::new(group * S::BLOCK),
+            clock: Clock::new(),
         }
     }
 }
@@ -129,7 +134,18 @@ impl<S: Simd> Tower<S> {
         let mut ones = Aligned::new(S::BLOCK);
         ones.fill(1.0);
         let (convolutions, zeros) = (Convolutions::new(layers), Aligned::new(S::BLOCK));
-        Self { simd, stem, convolutions, squeeze_excites, gate, recurrence, ones, zeros }
+        Self {
+            simd,
+            stem,
+            convolutions,
+            squeeze_excites,
+            gate,
+            recurrence,
+            ones,
+            zeros,
+            span: super::choice::env("SPAN", 4),
+            group: super::choice::env("GROUP", 8),
+        }
     }
 
     /// From the planes of `n` positions in `maps` to their final state, one of `maps.states`: which one.
@@ -141,9 +157,10 @@ impl<S: Simd> Tower<S> {
         n: usize,
         algorithm: Algorithm,
     ) -> usize {
-        let group = Group { tower: self, maps, n, algorithm };
+        let span = self.span.min(self.stem.blocks());
+        let group = Group { tower: self, maps, n, algorithm, span };
         let (mut state, mut previous, mut other) = (0, 1, 2);
-        group.stem(member, state);
+        group.stem(member, scratch, state);
         for _ in 0..self.recurrence {
             // With a gate the state before the pass is kept.
             let before = state;
@@ -162,7 +179,7 @@ impl<S: Simd> Tower<S> {
                 }
             }
             if let Some(gate) = &self.gate {
-                group.gate(member, gate, state, before, other);
+                group.gate(member, scratch, gate, state, before, other);
                 std::mem::swap(&mut state, &mut other);
             }
         }
@@ -177,6 +194,8 @@ struct Group<'a, S> {
     maps: &'a Maps,
     n: usize,
     algorithm: Algorithm,
+    /// Blocks in a piece of a convolution.
+    span: usize,
 }
 
 impl<S: Simd> Group<'_, S> {
@@ -194,32 +213,66 @@ impl<S: Simd> Group<'_, S> {
     }
 
     /// Makes a block of the input of one of the two convolutions from a block of a map.
-    fn prepare(&self, convolution: usize, block: usize, boards: &[f32]) {
+    fn prepare(&self, convolution: usize, block: usize, boards: &[f32], clock: &mut Clock) {
         let len = self.algorithm.prepared_len(self.n, S::BLOCK);
         // SAFETY: this piece makes this block, and no piece of this phase reads this map.
         let prepared = unsafe { self.maps.prepared[convolution].write(part(block, len)) };
         for (position, board) in boards.chunks_exact(64 * S::BLOCK).enumerate() {
             prepare(self.tower.simd, self.algorithm, board, position, self.n, prepared);
         }
+        clock.lap(Stage::Transforms, 0);
     }
 
-    /// Computes a block of a convolution into `boards`.
-    fn convolve(&self, layer: usize, block: usize, products: &mut [f32], boards: &mut [f32]) {
-        let convolutions = &self.tower.convolutions;
-        let len = self.algorithm.prepared_len(self.n, S::BLOCK);
-        let sums = Sums {
-            algorithm: self.algorithm,
-            // SAFETY: a phase before this one made it, and this one does not change it.
-            input: unsafe { self.maps.prepared[layer % 2].read(self.all(len)) },
-            panels: convolutions.panels(self.algorithm, layer, block),
-            bias: convolutions.bias(layer, block),
-            products: &mut products[..self.algorithm.products_len(self.n, S::BLOCK)],
-            boards,
-        };
-        sums.run(self.tower.simd);
+    /// Computes a span of blocks of a convolution: `each` gets them one by one, with room for a map's block
+    /// that holds it now.
+    fn convolve(
+        &self,
+        layer: usize,
+        span: usize,
+        scratch: &mut Scratch,
+        mut each: impl FnMut(usize, &mut [f32], &mut Clock),
+    ) {
+        let (simd, convolutions) = (self.tower.simd, &self.tower.convolutions);
+        let (algorithm, n) = (self.algorithm, self.n);
+        let blocks = span * self.span..self.blocks().min((span + 1) * self.span);
+        let len = algorithm.prepared_len(n, S::BLOCK);
+        // SAFETY: a phase before this one made it, and this one does not change it.
+        let input = unsafe { self.maps.prepared[layer % 2].read(self.all(len)) };
+        let Scratch { boards, products, clock, .. } = scratch;
+        let boards = &mut boards[..self.board_len()];
+        if algorithm == Algorithm::Direct {
+            for block in blocks {
+                let direct = convolutions.direct(layer);
+                direct.run(simd, block, input, len, boards);
+                clock.lap(Stage::Products, direct.products(n * 64));
+                each(block, boards, clock);
+            }
+            return;
+        }
+        let len = algorithm.products_len(n, S::BLOCK);
+        let products = &mut products[..blocks.len() * len];
+        simd.run(Points {
+            algorithm,
+            n,
+            input,
+            panels: convolutions.panels(algorithm, layer),
+            all_blocks: self.blocks(),
+            blocks: blocks.clone(),
+            products,
+        });
+        clock.lap(Stage::Products, blocks.len() * len * convolutions.depth());
+        for (block, products) in blocks.zip(products.chunks_exact(len)) {
+            finish(simd, algorithm, products, convolutions.direct(layer).bias(block), boards);
+            clock.lap(Stage::Inverses, 0);
+            each(block, boards, clock);
+        }
     }
 
-    fn stem(&self, member: &mut Member<'_>, state: usize) {
+    fn spans(&self) -> usize {
+        self.blocks().div_ceil(self.span)
+    }
+
+    fn stem(&self, member: &mut Member<'_>, scratch: &mut Scratch, state: usize) {
         let (simd, stem, board_len) = (self.tower.simd, &self.tower.stem, self.board_len());
         member.each(self.blocks(), |block| {
             // SAFETY: the planes are there, and this piece makes this block of the state.
@@ -227,17 +280,20 @@ impl<S: Simd> Group<'_, S> {
             let boards = unsafe { self.maps.states[state].write(part(block, board_len)) };
             stem.run(simd, block, input, board_len, boards);
             simd.run(Relu(boards));
-            self.prepare(0, block, boards);
+            let clock = &mut scratch.clock;
+            clock.lap(Stage::Stem, stem.products(self.n * 64));
+            self.prepare(0, block, boards, clock);
         });
     }
 
     /// Its output is wanted by the second convolution only.
     fn first_convolution(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
-        let boards = &mut scratch.boards[..self.board_len()];
-        member.each(self.blocks(), |block| {
-            self.convolve(layer, block, &mut scratch.products, boards);
-            self.tower.simd.run(Relu(boards));
-            self.prepare(1, block, boards);
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                self.tower.simd.run(Relu(boards));
+                clock.lap(Stage::Maps, 0);
+                self.prepare(1, block, boards, clock);
+            });
         });
     }
 
@@ -250,13 +306,14 @@ impl<S: Simd> Group<'_, S> {
         from: usize,
         to: usize,
     ) {
-        let boards = &mut scratch.boards[..self.board_len()];
         let (scale, offset) = (&self.tower.ones, &self.tower.zeros);
-        member.each(self.blocks(), |block| {
-            self.convolve(layer, block, &mut scratch.products, boards);
-            let state = self.state(block, from, to);
-            self.tower.simd.run(Residual { state, change: boards, scale, offset });
-            self.prepare(0, block, state);
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                let state = self.state(block, from, to);
+                self.tower.simd.run(Residual { state, change: boards, scale, offset });
+                clock.lap(Stage::Maps, 0);
+                self.prepare(0, block, state, clock);
+            });
         });
     }
 
@@ -274,16 +331,18 @@ impl<S: Simd> Group<'_, S> {
 
     /// The second convolution and the means of its output.
     fn change(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
-        let simd = self.tower.simd;
-        member.each(self.blocks(), |block| {
-            // SAFETY: this piece makes this block of both.
-            let boards = unsafe { self.maps.change.write(part(block, self.board_len())) };
-            let means = unsafe { self.maps.means.write(part(block, self.n * S::BLOCK)) };
-            self.convolve(layer, block, &mut scratch.products, boards);
-            let boards = boards.chunks_exact(64 * S::BLOCK);
-            for (board, mean) in boards.zip(means.chunks_exact_mut(S::BLOCK)) {
-                simd.run(Mean { board, mean });
-            }
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                // SAFETY: this piece makes this block of both.
+                let change = unsafe { self.maps.change.write(part(block, self.board_len())) };
+                let means = unsafe { self.maps.means.write(part(block, self.n * S::BLOCK)) };
+                change.copy_from_slice(boards);
+                let boards = boards.chunks_exact(64 * S::BLOCK);
+                for (board, mean) in boards.zip(means.chunks_exact_mut(S::BLOCK)) {
+                    self.tower.simd.run(Mean { board, mean });
+                }
+                clock.lap(Stage::Maps, 0);
+            });
         });
     }
 
@@ -297,7 +356,7 @@ impl<S: Simd> Group<'_, S> {
         to: usize,
     ) {
         let (simd, row) = (self.tower.simd, self.n * S::BLOCK);
-        let Scratch { squeezed, scale, offset, .. } = scratch;
+        let Scratch { squeezed, scale, offset, clock, .. } = scratch;
         let squeezed = &mut squeezed[..se.squeeze.blocks() * row];
         let (scale, offset) = (&mut scale[..row], &mut offset[..row]);
         let mut is_squeezed = false;
@@ -315,6 +374,7 @@ impl<S: Simd> Group<'_, S> {
             se.scale.run(simd, block, squeezed, row, scale);
             simd.run(Sigmoid(scale));
             se.offset.run(simd, block, squeezed, row, offset);
+            clock.lap(Stage::SqueezeExcite, 0);
 
             // SAFETY: as the means.
             let change = unsafe { self.maps.change.read(part(block, self.board_len())) };
@@ -325,13 +385,15 @@ impl<S: Simd> Group<'_, S> {
             for ((state, change), (scale, offset)) in boards.zip(factors) {
                 simd.run(Residual { state, change, scale, offset });
             }
-            self.prepare(0, block, state);
+            clock.lap(Stage::Maps, 0);
+            self.prepare(0, block, state, clock);
         });
     }
 
     fn gate(
         &self,
         member: &mut Member<'_>,
+        scratch: &mut Scratch,
         gate: &Gate,
         candidate: usize,
         previous: usize,
@@ -347,7 +409,9 @@ impl<S: Simd> Group<'_, S> {
             gate.previous.add(simd, block, previous, board_len, z);
             let part = part(block, board_len);
             simd.run(Mix { z, candidate: &candidate[part.clone()], previous: &previous[part] });
-            self.prepare(0, block, z);
+            let clock = &mut scratch.clock;
+            clock.lap(Stage::Gate, 2 * gate.candidate.products(self.n * 64));
+            self.prepare(0, block, z, clock);
         });
     }
 }

@@ -200,9 +200,9 @@ impl<Y: Form, X: Form> Kernel for Inverse<'_, Y, X> {
     }
 }
 
-/// The filters of a block of output channels, `[9][depth][block]`, to `G g Gᵀ`, `[points][depth][block]`.
-/// In f64: the fractions in G are not exact, and this is done once.
-pub fn pack<Y: Form, X: Form>(filters: &[f32], block: usize, packed: &mut [f32]) {
+/// The filters of a block of output channels, `[9][depth][block]`, to `G g Gᵀ`, `[points][depth][block]`
+/// with `stride` numbers from point to point. In f64: the fractions in G are not exact.
+pub fn pack<Y: Form, X: Form>(filters: &[f32], block: usize, packed: &mut [f32], stride: usize) {
     let depth = filters.len() / 9 / block;
     let tap = |y: usize, x: usize, k: usize| &filters[((3 * y + x) * depth + k) * block..][..block];
     let mut half = [[[0.0_f64; 32]; 3]; 6];
@@ -217,7 +217,8 @@ pub fn pack<Y: Form, X: Form>(filters: &[f32], block: usize, packed: &mut [f32])
         }
         for (y, [a, b, c]) in half.iter().enumerate().take(Y::POINTS) {
             for (x, row) in X::FILTER.iter().enumerate() {
-                let packed = &mut packed[((y * X::POINTS + x) * depth + k) * block..][..block];
+                let at = (y * X::POINTS + x) * stride + k * block;
+                let packed = &mut packed[at..at + block];
                 for (packed, ((a, b), c)) in packed.iter_mut().zip(a.iter().zip(b).zip(c)) {
                     *packed = (row[0] * a + row[1] * b + row[2] * c) as f32;
                 }
