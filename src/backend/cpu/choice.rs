@@ -12,10 +12,16 @@ pub fn algorithm(channels: usize, batch: usize, instructions: Instructions) -> A
     }
 }
 
-/// Positions that are computed together: enough to read the weights seldom, few enough that what is
-/// between two convolutions stays in the second-level cache.
-pub const GROUP: usize = 16;
-pub fn env(n: &'static str, d: usize) -> usize {
-    std::env::var(n).ok().map_or(d, |v| v.parse().unwrap())
+/// Positions that are computed together: enough to read the weights seldom, few enough that what lies
+/// between two convolutions stays near.
+pub const GROUP: usize = 8;
+
+/// Numbers of products that are kept before they become maps: half of a small second-level cache.
+const PRODUCTS: usize = 64 << 10;
+
+/// How many blocks of output channels, of so many products each, one piece of work computes. Many: a piece
+/// reads its input once. Few: each of so many threads gets two pieces, and all are done at about one time.
+pub fn span(blocks: usize, products: usize, threads: usize) -> usize {
+    let share = if threads == 1 { blocks } else { blocks / (2 * threads) };
+    share.min(PRODUCTS / products.max(1)).clamp(1, blocks)
 }
-pub static PF: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| env("PF", 1));

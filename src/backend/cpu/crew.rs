@@ -53,9 +53,9 @@ impl Member<'_> {
         Self { index, team: None, phase: 0 }
     }
 
-    /// Whether it is alone.
-    pub fn is_alone(&self) -> bool {
-        self.team.is_none()
+    /// How many do its phases, itself among them.
+    pub fn threads(&self) -> usize {
+        1 + self.team.map_or(0, |state| state.asleep.len())
     }
 
     /// The next phase: every number below `count` is given to one thread's `work`. Comes back when the work

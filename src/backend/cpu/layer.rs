@@ -157,9 +157,4 @@ impl Convolutions {
         }
         packed
     }
-
-    /// The biases of one block of one layer.
-    pub fn bias(&self, layer: usize, block: usize) -> &[f32] {
-        self.layers[layer].bias(block)
-    }
 }

@@ -331,11 +331,11 @@ impl<S: Simd> Program for Forward<S> {
     /// groups of its own.
     fn run(&self, member: &mut Member<'_>, job: u64) {
         let Job { n, algorithm } = Job::from_bits(job);
-        let threads = if member.is_alone() { 1 } else { self.groups.len() };
+        let threads = member.threads();
         if threads > 1 && n < 2 * threads && n <= GROUP {
             return self.group(member, 0, 0, n, algorithm);
         }
-        let groups = n.div_ceil(self.tower.group).next_multiple_of(threads).min(n);
+        let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
         let index = member.index;
         member.each(groups, |group| {
             let (first, end) = (n * group / groups, n * (group + 1) / groups);

@@ -35,8 +35,7 @@ impl Product<'_> {
         let groups = rows.div_ceil(S::ROWS);
         let mut ahead = Ahead {
             next: self.next.as_ptr(),
-            lines: if *super::choice::PF == 0 { 0 } else { 1 }
-                * self.panel.len().div_ceil(LINE * groups * (depth / 4)),
+            lines: self.panel.len().div_ceil(LINE * groups * (depth / 4)),
         };
         let mut row = 0;
         for group in 0..groups {

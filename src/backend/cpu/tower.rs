@@ -2,6 +2,7 @@
 
 use super::boards::{Mean, Mix, Relu, Residual, Sigmoid};
 use super::buffer::{Aligned, Shared};
+use super::choice;
 use super::clock::{Clock, Stage};
 use super::convolution::{Algorithm, Points, finish, prepare};
 use super::crew::Member;
@@ -23,8 +24,6 @@ pub struct Tower<S> {
     /// The scale and the offset of a change that is added as it is.
     ones: Aligned,
     zeros: Aligned,
-    span: usize,
-    pub group: usize,
 }
 
 struct SqueezeExcite {
@@ -85,12 +84,17 @@ impl Maps {
 
 impl Scratch {
     pub fn new<S: Simd>(spec: &Spec, group: usize) -> Self {
-        let len = |a: Algorithm| a.products_len(group, S::BLOCK);
-        let products = Algorithm::ALL.into_iter().map(len).max().expect("there are algorithms");
+        let blocks = spec.channels.div_ceil(S::BLOCK);
+        let len = |(algorithm, n): (Algorithm, usize)| {
+            let products = algorithm.products_len(n, S::BLOCK);
+            products * choice::span(blocks, products, 1)
+        };
+        let sizes = Algorithm::ALL.into_iter().flat_map(|a| (1..=group).map(move |n| (a, n)));
+        let products = sizes.map(len).max().unwrap_or(0);
         let width = spec.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
         Self {
             boards: Aligned::new(group * 64 * S::BLOCK),
-            products: Aligned::new(products * spec.channels.div_ceil(S::BLOCK)),
+            products: Aligned::new(products),
             squeezed: Aligned::new(width * group),
             scale: Aligned::new(group * S::BLOCK),
             offset: Aligned::new(group * S::BLOCK),
@@ -134,18 +138,7 @@ impl<S: Simd> Tower<S> {
         let mut ones = Aligned::new(S::BLOCK);
         ones.fill(1.0);
         let (convolutions, zeros) = (Convolutions::new(layers), Aligned::new(S::BLOCK));
-        Self {
-            simd,
-            stem,
-            convolutions,
-            squeeze_excites,
-            gate,
-            recurrence,
-            ones,
-            zeros,
-            span: super::choice::env("SPAN", 4),
-            group: super::choice::env("GROUP", 8),
-        }
+        Self { simd, stem, convolutions, squeeze_excites, gate, recurrence, ones, zeros }
     }
 
     /// From the planes of `n` positions in `maps` to their final state, one of `maps.states`: which one.
@@ -157,7 +150,8 @@ impl<S: Simd> Tower<S> {
         n: usize,
         algorithm: Algorithm,
     ) -> usize {
-        let span = self.span.min(self.stem.blocks());
+        let products = algorithm.products_len(n, S::BLOCK);
+        let span = choice::span(self.stem.blocks(), products, member.threads());
         let group = Group { tower: self, maps, n, algorithm, span };
         let (mut state, mut previous, mut other) = (0, 1, 2);
         group.stem(member, scratch, state);

@@ -122,10 +122,13 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let board = &self.board[..64 * S::BLOCK];
+        let tiles = tiles::<Y, X>();
+        let last = (points::<Y, X>() - 1) * self.rows + self.first_row + tiles - 1;
+        assert!(self.points.len() >= (last + 1) * S::BLOCK);
         let zero = simd.splat(0.0);
+        // By file, with a border, then by tile and point.
+        let mut files = [[zero; MOST_LINES]; 10];
         for lanes in (0..S::BLOCK).step_by(S::LANES) {
-            // By file, with a border, then by tile and point.
-            let mut files = [[zero; MOST_LINES]; 10];
             for x in 0..8 {
                 for tile in 0..8 / Y::OUTPUTS {
                     let mut d = [zero; 6];
@@ -136,7 +139,10 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
                         }
                     }
                     let d = Y::input(simd, d);
-                    files[x + 1][tile * Y::POINTS..][..Y::POINTS].copy_from_slice(&d[..Y::POINTS]);
+                    for (to, &d) in files[x + 1][tile * Y::POINTS..].iter_mut().zip(&d[..Y::POINTS])
+                    {
+                        *to = d;
+                    }
                 }
             }
             for line in 0..8 / Y::OUTPUTS * Y::POINTS {
@@ -150,7 +156,8 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
                     let row = self.first_row + tile_y * (8 / X::OUTPUTS) + tile_x;
                     for (x, &d) in d.iter().enumerate().take(X::POINTS) {
                         let at = ((y * X::POINTS + x) * self.rows + row) * S::BLOCK + lanes;
-                        simd.store(d, &mut self.points[at..]);
+                        // SAFETY: a point's row of a tile, none beyond `last`.
+                        unsafe { simd.store_at(d, self.points.as_mut_ptr().add(at)) };
                     }
                 }
             }
