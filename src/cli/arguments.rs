@@ -32,6 +32,8 @@ pub struct Speed {
     /// How long to measure each batch size.
     pub seconds: f64,
     pub json: bool,
+    /// Whether to tell where the time goes instead.
+    pub roofline: bool,
     /// What to run it with, where the choice is not left to the program.
     pub kernel: Kernel,
 }
@@ -56,6 +58,7 @@ predict:  --top N          show the N most probable moves (5; with --json all)
 speed:    --batch 1,8,64   batch sizes
           --seconds S      time to measure each of them (2), at least one run
           --json           JSON
+          --roofline       where the time of one thread goes, beside what a core can do at most
           --kernel NAME    an instruction set, an algorithm or both (avx2, f4x4, avx2+f4x4)
 
 everywhere:
@@ -114,6 +117,7 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                     ))
                 })?;
             }
+            (Arg::Long("roofline"), Command::Speed(speed)) => speed.roofline = true,
             (Arg::Long("kernel"), Command::Speed(Speed { kernel, .. })) => {
                 *kernel = named_kernel(&parser.value()?.string()?)?;
             }
@@ -140,9 +144,13 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
         "uci" => Command::Uci,
         "predict" => Command::Predict(Predict::default()),
         "bench" => Command::Bench,
-        "speed" => {
-            Command::Speed(Speed { batches, seconds: 2.0, json: false, kernel: Kernel::default() })
-        }
+        "speed" => Command::Speed(Speed {
+            batches,
+            seconds: 2.0,
+            json: false,
+            roofline: false,
+            kernel: Kernel::default(),
+        }),
         "describe" => Command::Describe,
         "help" => Command::Help,
         _ => {

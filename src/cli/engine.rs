@@ -41,20 +41,11 @@ pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
 }
 
-/// The same with kernels chosen by hand.
-pub fn backend_with(
-    network: Network,
-    options: &Options,
-    kernel: Kernel,
-) -> Result<Box<dyn Backend>, Failure> {
-    match options.backend {
-        BackendKind::Auto | BackendKind::Cpu => {
-            let Kernel { instructions, algorithm } = kernel;
-            let settings = Settings { threads: options.threads as usize, instructions, algorithm };
-            let cpu = Cpu::with(network, settings).map_err(|e| Failure::Work(e.to_string()))?;
-            Ok(Box::new(cpu))
-        }
-    }
+/// The processor, with a network to run and kernels chosen by hand.
+pub fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, Failure> {
+    let Kernel { instructions, algorithm } = kernel;
+    let settings = Settings { threads: options.threads as usize, instructions, algorithm };
+    Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
 }
 
 /// The backend that the options name, with a network to run.

@@ -7,7 +7,7 @@
 //! - [`layer`]: packed weights.
 //! - [`crew`], [`order`], [`buffer`]: threads that work on one thing, and what they share.
 //! - [`tower`], [`heads`]: the network, phase by phase.
-//! - [`choice`]: which algorithm, by measurement.
+//! - [`choice`]: which algorithm, by measurement; [`clock`], [`peak`]: the measuring.
 //!
 //! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
 //! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
@@ -22,6 +22,7 @@ mod crew;
 mod heads;
 mod layer;
 mod order;
+mod peak;
 mod product;
 mod simd;
 mod tower;
@@ -142,6 +143,12 @@ impl Cpu {
         Ok(Self::run_on(instructions, network, settings))
     }
 
+    /// Measures how many multiplications with addition a core does in a second at most, with the instruction
+    /// set in use.
+    pub fn peak(&self) -> f64 {
+        self.engine.peak()
+    }
+
     /// Evaluates a batch and tells where the first thread's time went, in the order of [`Stage::ALL`].
     ///
     /// # Errors
@@ -175,7 +182,15 @@ impl Cpu {
 
 impl Backend for Cpu {
     fn name(&self) -> String {
-        format!("cpu, {}", self.instructions)
+        let algorithm = |batch| match self.settings.algorithm {
+            Some(algorithm) => algorithm,
+            None => choice::algorithm(self.channels, batch, self.instructions),
+        };
+        let mut name = format!("cpu, {} ({}", self.instructions, algorithm(1));
+        for batch in (2..=GROUP).filter(|&batch| algorithm(batch) != algorithm(batch - 1)) {
+            name += &format!(", {} from batch {batch}", algorithm(batch));
+        }
+        name + ")"
     }
 
     fn device(&self) -> String {
@@ -214,6 +229,9 @@ trait Engine: Send {
     /// Evaluates a batch made for this network; `outputs` has its size.
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs, algorithm: Algorithm);
 
+    /// See [`Cpu::peak`].
+    fn peak(&self) -> f64;
+
     /// Starts the clock of the first thread.
     fn start_clock(&mut self);
 
@@ -229,6 +247,7 @@ fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box
 
 /// The whole network.
 struct Forward<S> {
+    simd: S,
     spec: Spec,
     tower: Tower<S>,
     heads: Heads<S>,
@@ -267,6 +286,7 @@ impl<S: Simd> Forward<S> {
     fn new(simd: S, network: Network, threads: usize) -> Self {
         let spec = network.spec;
         Self {
+            simd,
             tower: Tower::new(simd, &network.stem, network.tower, network.gate, spec.recurrence),
             heads: Heads::new(
                 simd,
@@ -356,6 +376,10 @@ impl<S: Simd> Engine for Crew<Forward<S>> {
             unsafe { self.program().order.set(batch, first, outputs) };
             self.run(Job { n, algorithm }.to_bits());
         }
+    }
+
+    fn peak(&self) -> f64 {
+        peak::multiplications_per_second(self.program().simd)
     }
 
     fn start_clock(&mut self) {
