@@ -116,10 +116,15 @@ impl Algorithm {
         }
     }
 
-    /// Numbers of one prepared block of channels of `n` positions. An odd number of cache lines, so that
-    /// the same row of all blocks does not compete for the same place in the cache.
+    /// From a point to the next in a prepared block of channels of `n` positions, in rows. An odd number:
+    /// the same row of all points must not compete for the same place in the cache.
+    fn pitch(self, n: usize) -> usize {
+        (self.tiles() * n) | 1
+    }
+
+    /// Numbers of a prepared block of channels of `n` positions: an odd number of rows again.
     pub(super) fn prepared_len(self, n: usize, block: usize) -> usize {
-        (self.points() * self.tiles() * n + 1) * block
+        ((self.points() * self.pitch(n)) | 1) * block
     }
 
     /// Numbers of the products of a block of output channels.
@@ -155,12 +160,12 @@ pub fn prepare<S: Simd>(
     prepared: &mut [f32],
 ) {
     let tiles = algorithm.tiles();
-    let (rows, first_row) = (n * tiles, position * tiles);
+    let (pitch, first_row) = (algorithm.pitch(n), position * tiles);
     match algorithm {
         Algorithm::Direct => prepared[first_row * S::BLOCK..][..board.len()].copy_from_slice(board),
-        Algorithm::F2x2 => transform::<S, F2, F2>(simd, board, prepared, rows, first_row),
-        Algorithm::F4x2 => transform::<S, F4, F2>(simd, board, prepared, rows, first_row),
-        Algorithm::F4x4 => transform::<S, F4, F4>(simd, board, prepared, rows, first_row),
+        Algorithm::F2x2 => transform::<S, F2, F2>(simd, board, prepared, pitch, first_row),
+        Algorithm::F4x2 => transform::<S, F4, F2>(simd, board, prepared, pitch, first_row),
+        Algorithm::F4x4 => transform::<S, F4, F4>(simd, board, prepared, pitch, first_row),
     }
 }
 
@@ -168,10 +173,10 @@ fn transform<S: Simd, Y: Form, X: Form>(
     simd: S,
     board: &[f32],
     points: &mut [f32],
-    rows: usize,
+    pitch: usize,
     first_row: usize,
 ) {
-    simd.run(Transform::<Y, X> { board, points, rows, first_row, form: PhantomData });
+    simd.run(Transform::<Y, X> { board, points, pitch, first_row, form: PhantomData });
 }
 
 /// The products of all points of some blocks of output channels: `[blocks][rows][points][BLOCK]`.
@@ -197,6 +202,7 @@ impl Kernel for Points<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let (points, rows) = (self.algorithm.points(), self.algorithm.tiles() * self.n);
+        let pitch = self.algorithm.pitch(self.n);
         let len = self.panels.len() / (points * self.all_blocks);
         for point in 0..points {
             for (i, block) in self.blocks.clone().enumerate() {
@@ -206,7 +212,7 @@ impl Kernel for Points<'_> {
                     false => panel + 1 + self.all_blocks - self.blocks.len(),
                 };
                 let product = Product {
-                    input: &self.input[point * rows * S::BLOCK..],
+                    input: &self.input[point * pitch * S::BLOCK..],
                     input_stride: self.algorithm.prepared_len(self.n, S::BLOCK),
                     panel: &self.panels[panel * len..][..len],
                     next: self.panels.get(next * len..).unwrap_or_default(),

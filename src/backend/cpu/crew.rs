@@ -225,3 +225,85 @@ fn work<P: Program>(state: &State, program: &P, worker: usize) {
         program.run(member, next & ((1 << LOW_BITS) - 1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Phases of sums, each of all numbers of the phase before: any piece left out, done twice or too early
+    /// gives another result.
+    struct Sums {
+        numbers: [Vec<AtomicU64>; 2],
+        pieces: usize,
+        pause: bool,
+    }
+
+    const PHASES: usize = 40;
+
+    impl Sums {
+        fn new(pieces: usize, pause: bool) -> Self {
+            let numbers = || (0..pieces).map(|i| AtomicU64::new(i as u64)).collect();
+            Self { numbers: [numbers(), numbers()], pieces, pause }
+        }
+
+        fn result(&self) -> Vec<u64> {
+            self.numbers[0].iter().map(|x| x.load(Ordering::Relaxed)).collect()
+        }
+    }
+
+    impl Program for Sums {
+        fn run(&self, member: &mut Member<'_>, job: u64) {
+            for phase in 0..PHASES {
+                let (from, to) = (&self.numbers[phase % 2], &self.numbers[1 - phase % 2]);
+                let index = member.index;
+                member.each(self.pieces, |piece| {
+                    if self.pause && (piece + phase) % 11 == index {
+                        thread::sleep(std::time::Duration::from_micros(50));
+                    }
+                    let all = from.iter().map(|x| x.load(Ordering::Relaxed));
+                    let sum = all.fold(job, |sum, x| sum.wrapping_mul(31).wrapping_add(x));
+                    to[piece].fetch_add(sum + piece as u64, Ordering::Relaxed);
+                });
+            }
+        }
+    }
+
+    fn run(threads: usize, pieces: usize, pause: bool, jobs: u64) -> Vec<u64> {
+        let mut crew = Crew::new(threads, Arc::new(Sums::new(pieces, pause)));
+        (0..jobs).for_each(|job| crew.run(job));
+        crew.program().result()
+    }
+
+    #[test]
+    fn every_piece_is_done_once_and_in_its_phase() {
+        for pieces in [1, 2, 7, 30] {
+            let expected = run(1, pieces, false, 50);
+            for threads in 2..=6 {
+                assert_eq!(run(threads, pieces, false, 50), expected, "{threads} threads");
+            }
+        }
+    }
+
+    /// Pieces that sleep let the others run ahead, end the job and begin the next.
+    #[test]
+    fn late_threads_do_no_harm() {
+        for pieces in [1, 5] {
+            assert_eq!(run(4, pieces, true, 30), run(1, pieces, false, 30));
+        }
+    }
+
+    #[test]
+    fn workers_sleep_without_a_job_and_wake_for_the_next() {
+        let mut crew = Crew::new(3, Arc::new(Sums::new(4, false)));
+        for job in 0..3 {
+            crew.run(job);
+            let asleep = || crew.state.asleep.iter().all(|asleep| asleep.load(Ordering::SeqCst));
+            let slept = (0..5000).any(|_| {
+                thread::sleep(std::time::Duration::from_millis(1));
+                asleep()
+            });
+            assert!(slept, "a worker is still busy");
+        }
+        assert_eq!(crew.program().result(), run(1, 4, false, 3));
+    }
+}

@@ -9,6 +9,7 @@ use super::order::Order;
 use super::simd::Simd;
 use super::tower::Scratch;
 use crate::network::{Spec, weights};
+use std::ops::Range;
 
 /// Rows of the value head's hidden layer in a piece of work.
 const HIDDEN_ROWS: usize = 16;
@@ -64,7 +65,7 @@ impl<S: Simd> Heads<S> {
         }
     }
 
-    /// Answers what the order asks of the `n` positions from `first` on, from their final state.
+    /// Answers what the order asks of some positions, from their final state.
     pub fn run(
         &self,
         member: &mut Member<'_>,
@@ -72,9 +73,9 @@ impl<S: Simd> Heads<S> {
         features: &Features,
         scratch: &mut Scratch,
         order: &Order,
-        first: usize,
-        n: usize,
+        positions: Range<usize>,
     ) {
+        let (first, n) = (positions.start, positions.len());
         let policy_blocks = self.policy_conv.blocks();
         member.each(policy_blocks + self.value_conv.blocks(), |block| {
             let boards = &mut scratch.boards[..n * 64 * S::BLOCK];

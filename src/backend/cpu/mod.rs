@@ -342,7 +342,8 @@ impl<S: Simd> Forward<S> {
             }
         });
         let state = self.tower.run(member, maps, scratch, n, algorithm);
-        self.heads.run(member, &maps.states[state], features, scratch, &self.order, first, n);
+        let positions = first..first + n;
+        self.heads.run(member, &maps.states[state], features, scratch, &self.order, positions);
     }
 }
 

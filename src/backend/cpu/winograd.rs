@@ -107,9 +107,9 @@ const MOST_LINES: usize = 16;
 /// One block of a position's feature map, `[64][BLOCK]`, to `Bᵀ d B` of its tiles.
 pub struct Transform<'a, Y, X> {
     pub board: &'a [f32],
-    /// `[points][rows][BLOCK]`, the rows being the tiles of all positions.
+    /// `[points][pitch][BLOCK]`, with a row for each tile of all positions.
     pub points: &'a mut [f32],
-    pub rows: usize,
+    pub pitch: usize,
     /// The row of the board's first tile.
     pub first_row: usize,
     pub form: std::marker::PhantomData<(Y, X)>,
@@ -123,7 +123,7 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
     fn run<S: Simd>(self, simd: S) {
         let board = &self.board[..64 * S::BLOCK];
         let tiles = tiles::<Y, X>();
-        let last = (points::<Y, X>() - 1) * self.rows + self.first_row + tiles - 1;
+        let last = (points::<Y, X>() - 1) * self.pitch + self.first_row + tiles - 1;
         assert!(self.points.len() >= (last + 1) * S::BLOCK);
         let zero = simd.splat(0.0);
         // By file, with a border, then by tile and point.
@@ -145,19 +145,21 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
                     }
                 }
             }
-            for line in 0..8 / Y::OUTPUTS * Y::POINTS {
-                let (tile_y, y) = (line / Y::POINTS, line % Y::POINTS);
-                for tile_x in 0..8 / X::OUTPUTS {
+            for tile in 0..tiles {
+                let (tile_y, tile_x) = (tile / (8 / X::OUTPUTS), tile % (8 / X::OUTPUTS));
+                for y in 0..Y::POINTS {
                     let mut d = [zero; 6];
-                    for (i, d) in d.iter_mut().enumerate().take(X::POINTS) {
-                        *d = files[tile_x * X::OUTPUTS + i][line];
+                    for (d, file) in d.iter_mut().zip(&files[tile_x * X::OUTPUTS..]).take(X::POINTS)
+                    {
+                        *d = file[tile_y * Y::POINTS + y];
                     }
                     let d = X::input(simd, d);
-                    let row = self.first_row + tile_y * (8 / X::OUTPUTS) + tile_x;
                     for (x, &d) in d.iter().enumerate().take(X::POINTS) {
-                        let at = ((y * X::POINTS + x) * self.rows + row) * S::BLOCK + lanes;
+                        let row = (y * X::POINTS + x) * self.pitch + self.first_row + tile;
                         // SAFETY: a point's row of a tile, none beyond `last`.
-                        unsafe { simd.store_at(d, self.points.as_mut_ptr().add(at)) };
+                        unsafe {
+                            simd.store_at(d, self.points.as_mut_ptr().add(row * S::BLOCK + lanes))
+                        };
                     }
                 }
             }
