@@ -14,9 +14,9 @@
 //!
 //! # Packing
 //!
-//! Weights are packed once, in the order in which they are read: by convolution, by block of output
-//! channels, by tap or point, by depth. So reading them is one stream from far memory, and the panel
-//! after the current one is simply what follows it.
+//! Weights are packed once, in the order in which they are read: by convolution, by tap or point, by block
+//! of output channels, by depth. While a panel is multiplied the next is fetched, spread evenly over the
+//! work: at batch 1 all weights stream from far memory, and this is worth a third of the time.
 //!
 //! # Direct
 //!
@@ -60,7 +60,9 @@
 //!
 //! Three steps, of which the first belongs to whoever makes a block of the input ([`prepare`]): it goes
 //! into the form that is multiplied while it still lies in the first-level cache, and where no one else
-//! wants it, it is written nowhere else. The others are [`Sums`].
+//! wants it, it is written nowhere else. Then come the products of some blocks of output channels
+//! ([`Points`]), and for each of these blocks the way back to a map ([`finish`]), to which bias, ReLU,
+//! addition or means are applied at once.
 
 use super::product::Product;
 use super::simd::{Kernel, Simd};

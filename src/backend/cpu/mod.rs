@@ -1,17 +1,17 @@
 //! The forward pass on the processor, with kernels of our own.
 //!
-//! - [`simd`]: vectors of numbers, one file for each instruction set.
-//! - [`product`]: the micro-kernel, a product of some rows and a panel of weights.
-//! - [`convolution`]: the layout of everything, and the 3x3 convolutions: read this page first.
-//! - [`winograd`], [`boards`]: transforms, and what else happens to a block of channels.
-//! - [`layer`]: packed weights.
-//! - [`crew`], [`order`], [`buffer`]: threads that work on one thing, and what they share.
-//! - [`tower`], [`heads`]: the network, phase by phase.
-//! - [`choice`]: which algorithm, by measurement; [`clock`], [`peak`]: the measuring.
+//! - `simd`: vectors of numbers, one file for each instruction set.
+//! - `product`: the micro-kernel, a product of some rows and a panel of weights.
+//! - `convolution`: the layout of everything, and the 3x3 convolutions: read this page first.
+//! - `winograd`, `boards`: transforms, and what else happens to a block of channels.
+//! - `layer`: packed weights.
+//! - `crew`, `order`, `buffer`: threads that work on one thing, and what they share.
+//! - `tower`, `heads`: the network, phase by phase.
+//! - `choice`: which algorithm, by measurement; `clock`, `peak`: the measuring.
 //!
 //! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
 //! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
-//! for which [`choice::algorithm`] is the same.
+//! for which `choice::algorithm` is the same.
 
 mod boards;
 mod buffer;
