@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Evaluates batches of positions with one network.
 pub trait Backend: Send {
-    /// What computes, for people: `"cpu, im2col + matrixmultiply"`.
+    /// What computes, for people: `"cpu, avx2 (f4x4)"`.
     fn name(&self) -> String;
 
     /// What it computes on, for people: `"2 threads"`.

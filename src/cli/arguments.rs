@@ -1,6 +1,7 @@
 //! From the command line to a [`Command`] and the engine's options.
 
 use super::Failure;
+use fianchetto::backend::cpu::{Algorithm, Instructions};
 use fianchetto::uci::Options;
 use lexopt::{Arg, Parser, ValueExt};
 use std::io::{self, Write};
@@ -31,6 +32,17 @@ pub struct Speed {
     /// How long to measure each batch size.
     pub seconds: f64,
     pub json: bool,
+    /// Whether to tell where the time goes instead.
+    pub roofline: bool,
+    /// What to run it with, where the choice is not left to the program.
+    pub kernel: Kernel,
+}
+
+/// An instruction set, an algorithm, or both.
+#[derive(Clone, Copy, Default)]
+pub struct Kernel {
+    pub instructions: Option<Instructions>,
+    pub algorithm: Option<Algorithm>,
 }
 
 const USAGE: &str = "\
@@ -46,6 +58,8 @@ predict:  --top N          show the N most probable moves (5; with --json all)
 speed:    --batch 1,8,64   batch sizes
           --seconds S      time to measure each of them (2), at least one run
           --json           JSON
+          --roofline       where the time of one thread goes, beside what a core can do at most
+          --kernel NAME    an instruction set, an algorithm or both (avx2, f4x4, avx2+f4x4)
 
 everywhere:
 ";
@@ -103,6 +117,10 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                     ))
                 })?;
             }
+            (Arg::Long("roofline"), Command::Speed(speed)) => speed.roofline = true,
+            (Arg::Long("kernel"), Command::Speed(Speed { kernel, .. })) => {
+                *kernel = named_kernel(&parser.value()?.string()?)?;
+            }
             (Arg::Long(flag), _) if Options::name_of_flag(flag).is_some() => {
                 let name = Options::name_of_flag(flag).unwrap_or_default();
                 options.set(name, &parser.value()?.string()?).map_err(usage)?;
@@ -126,7 +144,13 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
         "uci" => Command::Uci,
         "predict" => Command::Predict(Predict::default()),
         "bench" => Command::Bench,
-        "speed" => Command::Speed(Speed { batches, seconds: 2.0, json: false }),
+        "speed" => Command::Speed(Speed {
+            batches,
+            seconds: 2.0,
+            json: false,
+            roofline: false,
+            kernel: Kernel::default(),
+        }),
         "describe" => Command::Describe,
         "help" => Command::Help,
         _ => {
@@ -136,6 +160,25 @@ fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
             )));
         }
     })
+}
+
+fn named_kernel(text: &str) -> Result<Kernel, Failure> {
+    let mut kernel = Kernel::default();
+    for word in text.split('+') {
+        let instructions = Instructions::ALL.into_iter().find(|set| set.name() == word);
+        let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word);
+        if instructions.is_none() && algorithm.is_none() {
+            let names = Instructions::ALL.map(Instructions::name).into_iter();
+            let names: Vec<_> = names.chain(Algorithm::ALL.map(Algorithm::name)).collect();
+            let expected = names.join(", ");
+            return Err(Failure::Usage(format!(
+                "--kernel is {text:?}, expected one of {expected}, or an instruction set + an algorithm"
+            )));
+        }
+        kernel.instructions = instructions.or(kernel.instructions);
+        kernel.algorithm = algorithm.or(kernel.algorithm);
+    }
+    Ok(kernel)
 }
 
 fn positive(flag: &str, text: &str) -> Result<usize, Failure> {

@@ -1,6 +1,9 @@
 //! From options to a network, something that runs it, and a player.
 
-use fianchetto::backend::{Backend, cpu::Cpu};
+use super::Failure;
+use super::arguments::Kernel;
+use fianchetto::backend::Backend;
+use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Network, WeightsError};
 use fianchetto::search::{Player, policy::Policy};
@@ -36,6 +39,13 @@ pub fn weights_name(options: &Options) -> &str {
 /// A message about weights that cannot be used.
 pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
+}
+
+/// The processor, with a network to run and kernels chosen by hand.
+pub fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, Failure> {
+    let Kernel { instructions, algorithm } = kernel;
+    let settings = Settings { threads: options.threads as usize, instructions, algorithm };
+    Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
 }
 
 /// The backend that the options name, with a network to run.

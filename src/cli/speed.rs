@@ -1,8 +1,9 @@
 //! `speed`: latency and positions a second of the loaded network.
 
-use super::arguments::Speed;
+use super::arguments::{Kernel, Speed};
 use super::{Failure, engine, positions};
-use fianchetto::backend::{Batch, Outputs};
+use fianchetto::backend::cpu::{Cpu, Spent, Stage};
+use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
 use fianchetto::uci::Options;
 use serde::Serialize;
@@ -29,7 +30,14 @@ struct BatchResult {
 pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let network = engine::network(options).map_err(Failure::Work)?;
     let encoding = network.spec.encoding;
-    let mut backend = engine::backend(network, options);
+    if wanted.roofline {
+        let options = Options { threads: 1, ..options.clone() };
+        return roofline(engine::cpu(network, &options, wanted.kernel)?, encoding, wanted, out);
+    }
+    let mut backend: Box<dyn Backend> = match wanted.kernel {
+        Kernel { instructions: None, algorithm: None } => engine::backend(network, options),
+        kernel => Box::new(engine::cpu(network, options, kernel)?),
+    };
     let mut measurement = Measurement {
         network: engine::weights_name(options),
         backend: backend.name(),
@@ -81,6 +89,60 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
     }
     if wanted.json {
         writeln!(out, "{}", serde_json::to_string(&measurement).map_err(io::Error::from)?)?;
+    }
+    Ok(())
+}
+
+/// For each batch size a table of the stages of the forward pass, of the fastest run.
+fn roofline(
+    mut cpu: Cpu,
+    encoding: Encoding,
+    wanted: &Speed,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let peak = cpu.peak();
+    writeln!(out, "{}: at most {:.1} GMAC/s on a core", cpu.name(), peak / 1e9)?;
+    for &size in &wanted.batches {
+        let batch = fill(encoding, size)?;
+        let mut outputs = Outputs::default();
+        let mut profile =
+            || cpu.profile(&batch, &mut outputs).map_err(|error| Failure::Work(error.to_string()));
+        let total = |spent: &[Spent]| spent.iter().map(|spent| spent.time).sum::<Duration>();
+        profile()?; // The first run touches new memory.
+        let end = Instant::now() + Duration::from_secs_f64(wanted.seconds);
+        let mut best = profile()?;
+        while Instant::now() < end {
+            let next = profile()?;
+            if total(&next) < total(&best) {
+                best = next;
+            }
+        }
+        writeln!(out)?;
+        writeln!(
+            out,
+            "{:<24} {:>11} {:>6} {:>8} {:>8}",
+            format!("batch {size}"),
+            "us/position",
+            "share",
+            "GMAC/s",
+            "of peak"
+        )?;
+        let products = best.iter().map(|spent| spent.products).sum();
+        let whole = Spent { time: total(&best), products };
+        let stages = Stage::ALL.into_iter().map(Stage::name).zip(best);
+        for (name, spent) in
+            stages.chain([("all", whole)]).filter(|(_, spent)| !spent.time.is_zero())
+        {
+            let seconds = spent.time.as_secs_f64();
+            let share = 100.0 * seconds / whole.time.as_secs_f64();
+            write!(out, "{name:<24} {:>11.1} {share:>4.0} %", seconds * 1e6 / size as f64)?;
+            if spent.products > 0 {
+                let speed = spent.products as f64 / seconds;
+                write!(out, " {:>8.1} {:>6.0} %", speed / 1e9, 100.0 * speed / peak)?;
+            }
+            writeln!(out)?;
+        }
+        out.flush()?;
     }
     Ok(())
 }

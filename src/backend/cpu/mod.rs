@@ -1,82 +1,200 @@
-//! The forward pass on the processor: im2col, matrix products from matrixmultiply, and plain loops
-//! that the compiler vectorises.
+//! The forward pass on the processor, with kernels of our own.
 //!
-//! Positions are worked on in groups of up to eight. A feature map of a group is `[channels, n, 64]`,
-//! so that one matrix product `[out, in * 9] x [in * 9, n * 64]` convolves all of its positions.
+//! - `simd`: vectors of numbers, one file for each instruction set.
+//! - `product`: the micro-kernel, a product of some rows and a panel of weights.
+//! - `convolution`: the layout of everything, and the 3x3 convolutions: read this page first.
+//! - `winograd`, `boards`: transforms, and what else happens to a block of channels.
+//! - `layer`: packed weights.
+//! - `crew`, `order`, `buffer`: threads that work on one thing, and what they share.
+//! - `tower`, `heads`: the network, phase by phase.
+//! - `choice`: which algorithm, by measurement; `clock`, `peak`: the measuring.
+//!
+//! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
+//! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
+//! for which `choice::algorithm` is the same.
 
-mod activation;
+mod boards;
+mod buffer;
+mod choice;
+mod clock;
 mod convolution;
-mod dense;
+mod crew;
 mod heads;
+mod layer;
+mod order;
+mod peak;
+mod product;
+mod simd;
 mod tower;
+mod winograd;
+
+pub use clock::{Spent, Stage};
+pub use convolution::Algorithm;
 
 use super::{Backend, BackendError, Batch, Outputs};
-use crate::network::Network;
-use heads::{PolicyHead, ValueHead};
-use tower::Tower;
+use crate::network::{Network, Spec};
+use choice::GROUP;
+use clock::Clock;
+use crew::{Crew, Member, Program};
+use heads::{Features, Heads};
+use order::Order;
+use simd::{Portable, Simd};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use tower::{Maps, Scratch, Tower};
 
-/// Positions convolved by one matrix product: enough to keep it busy, few enough that the columns
-/// stay in the second-level cache.
-const GROUP: usize = 8;
+/// Positions in a job, at most.
+const JOB: usize = 4096;
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// What every processor has.
+    Portable,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512F.
+    Avx512,
+    /// NEON.
+    Neon,
+}
+
+impl Instructions {
+    /// All of them, the fastest last.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        }
+    }
+
+    /// Those that this processor has, the fastest last.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let has = |set: &Self| match set {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => simd::Avx2::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => simd::Avx512::detect().is_some(),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => simd::Neon::detect().is_some(),
+            #[allow(unreachable_patterns)] // Sets of other processors.
+            _ => false,
+        };
+        Self::ALL.into_iter().filter(has)
+    }
+}
+
+impl fmt::Display for Instructions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How to run a network. What is not said is chosen for this processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// At least one.
+    pub threads: usize,
+    /// The instruction set.
+    pub instructions: Option<Instructions>,
+    /// The algorithm for all convolutions of the tower.
+    pub algorithm: Option<Algorithm>,
+}
 
 /// Runs a network on one or more threads.
 pub struct Cpu {
-    layers: Layers,
-    /// One for each thread.
-    workspaces: Vec<Workspace>,
-}
-
-/// The layers in the form the loops want them. Shared by all threads.
-struct Layers {
+    engine: Box<dyn Engine>,
+    instructions: Instructions,
+    settings: Settings,
     planes: usize,
-    tower: Tower,
-    policy: PolicyHead,
-    value: ValueHead,
-}
-
-/// The memory one thread works in, allocated once.
-struct Workspace {
-    /// `[planes, n, 64]`.
-    input: Vec<f32>,
-    tower: tower::Workspace,
-    heads: heads::Workspace,
-    /// `[in * 9, n * 64]` of the largest convolution.
-    columns: Vec<f32>,
+    policy_size: usize,
+    channels: usize,
 }
 
 impl Cpu {
     /// Prepares a network to run on this many threads (at least one).
     pub fn new(network: Network, threads: usize) -> Self {
-        let planes = network.spec.encoding.planes();
-        let workspace = || Workspace {
-            input: vec![0.0; planes * GROUP * 64],
-            tower: tower::Workspace::new(&network.spec, GROUP),
-            heads: heads::Workspace::new(&network.spec, GROUP),
-            columns: vec![0.0; 9 * planes.max(network.spec.channels) * GROUP * 64],
+        let instructions = Instructions::available().last().unwrap_or(Instructions::Portable);
+        Self::run_on(instructions, network, Settings { threads, ..Settings::default() })
+    }
+
+    /// Prepares a network to run as the settings say.
+    ///
+    /// # Errors
+    /// When this processor lacks the instruction set.
+    pub fn with(network: Network, settings: Settings) -> Result<Self, BackendError> {
+        let available: Vec<Instructions> = Instructions::available().collect();
+        let fastest = available.last().copied().unwrap_or(Instructions::Portable);
+        let instructions = settings.instructions.unwrap_or(fastest);
+        if !available.contains(&instructions) {
+            let available: Vec<_> = available.into_iter().map(Instructions::name).collect();
+            return Err(BackendError(format!(
+                "this processor has no {instructions}, expected {}",
+                available.join(" or ")
+            )));
+        }
+        Ok(Self::run_on(instructions, network, settings))
+    }
+
+    /// Measures how many multiplications with addition a core does in a second at most, with the instruction
+    /// set in use.
+    pub fn peak(&self) -> f64 {
+        self.engine.peak()
+    }
+
+    /// Evaluates a batch and tells where the first thread's time went, in the order of [`Stage::ALL`].
+    ///
+    /// # Errors
+    /// As [`Backend::evaluate`].
+    pub fn profile(
+        &mut self,
+        batch: &Batch,
+        outputs: &mut Outputs,
+    ) -> Result<[Spent; Stage::ALL.len()], BackendError> {
+        self.engine.start_clock();
+        let done = self.evaluate(batch, outputs);
+        let spent = self.engine.stop_clock();
+        done.map(|()| spent)
+    }
+
+    fn run_on(instructions: Instructions, network: Network, settings: Settings) -> Self {
+        let (planes, channels) = (network.spec.encoding.planes(), network.spec.channels);
+        let policy_size = network.policy.bias.len();
+        let engine = match instructions {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => engine(simd::Avx2::detect(), network, settings),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => engine(simd::Avx512::detect(), network, settings),
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => engine(simd::Neon::detect(), network, settings),
+            _ => engine(Portable::detect(), network, settings),
         };
-        let workspaces = (0..threads.max(1)).map(|_| workspace()).collect();
-        let layers = Layers {
-            planes,
-            policy: PolicyHead::new(&network.policy_conv, network.policy),
-            value: ValueHead::new(&network.value_conv, network.value_hidden, network.value),
-            tower: Tower::new(
-                &network.stem,
-                &network.tower,
-                network.gate.as_ref(),
-                network.spec.recurrence,
-            ),
-        };
-        Self { layers, workspaces }
+        Self { engine, instructions, settings, planes, policy_size, channels }
     }
 }
 
 impl Backend for Cpu {
     fn name(&self) -> String {
-        "cpu, im2col + matrixmultiply".to_owned()
+        let algorithm = |batch| match self.settings.algorithm {
+            Some(algorithm) => algorithm,
+            None => choice::algorithm(self.channels, batch, self.instructions),
+        };
+        let mut name = format!("cpu, {} ({}", self.instructions, algorithm(1));
+        for batch in (2..=GROUP).filter(|&batch| algorithm(batch) != algorithm(batch - 1)) {
+            name += &format!(", {} from batch {batch}", algorithm(batch));
+        }
+        name + ")"
     }
 
     fn device(&self) -> String {
-        match self.workspaces.len() {
+        match self.engine.threads() {
             1 => "1 thread".to_owned(),
             n => format!("{n} threads"),
         }
@@ -87,73 +205,189 @@ impl Backend for Cpu {
     }
 
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs) -> Result<(), BackendError> {
-        self.layers.check(batch)?;
+        let (planes, expected) = (batch.planes_per_position(), self.planes);
+        if planes != expected {
+            return Err(BackendError(format!("positions of {planes} planes, expected {expected}")));
+        }
+        let policy_size = self.policy_size;
+        if let Some(index) = batch.all_indices().iter().find(|&&i| usize::from(i) >= policy_size) {
+            return Err(BackendError(format!(
+                "policy index {index}, expected one below {policy_size}"
+            )));
+        }
         outputs.resize(batch);
-        let layers = &self.layers;
-        let share = batch.len().div_ceil(self.workspaces.len()).max(1);
-        let (mut logits, mut values) = (&mut outputs.logits[..], &mut outputs.values[..]);
-        let mut shares = self.workspaces.iter_mut().zip((0..batch.len()).step_by(share)).map(
-            |(workspace, start)| {
-                let positions = start..batch.len().min(start + share);
-                let logits = logits.split_off_mut(..batch.span(positions.clone()).len());
-                let values = values.split_off_mut(..positions.len());
-                (workspace, positions, logits.expect("sized"), values.expect("sized"))
-            },
-        );
-        let Some((workspace, positions, logits, values)) = shares.next() else { return Ok(()) };
-        std::thread::scope(|scope| {
-            for (workspace, positions, logits, values) in shares {
-                scope.spawn(move || layers.run(batch, positions, logits, values, workspace));
-            }
-            layers.run(batch, positions, logits, values, workspace);
-        });
+        let fastest = choice::algorithm(self.channels, batch.len(), self.instructions);
+        self.engine.evaluate(batch, outputs, self.settings.algorithm.unwrap_or(fastest));
         Ok(())
     }
 }
 
-impl Layers {
-    /// Refuses a batch made for another network.
-    fn check(&self, batch: &Batch) -> Result<(), BackendError> {
-        let (planes, policy_size) = (batch.planes_per_position(), self.policy.size());
-        if planes != self.planes {
-            let expected = self.planes;
-            return Err(BackendError(format!("positions of {planes} planes, expected {expected}")));
-        }
-        match batch.all_indices().iter().find(|&&index| usize::from(index) >= policy_size) {
-            Some(index) => {
-                Err(BackendError(format!("policy index {index}, expected one below {policy_size}")))
-            }
-            None => Ok(()),
+/// A network made ready for one instruction set.
+trait Engine: Send {
+    fn threads(&self) -> usize;
+
+    /// Evaluates a batch made for this network; `outputs` has its size.
+    fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs, algorithm: Algorithm);
+
+    /// See [`Cpu::peak`].
+    fn peak(&self) -> f64;
+
+    /// Starts the clock of the first thread.
+    fn start_clock(&mut self);
+
+    /// Stops it.
+    fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()];
+}
+
+fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box<dyn Engine> {
+    let simd = simd.expect("only an instruction set that is there is asked for");
+    let threads = settings.threads.max(1);
+    Box::new(Crew::new(threads, Arc::new(Forward::new(simd, network, threads))))
+}
+
+/// The whole network.
+struct Forward<S> {
+    simd: S,
+    spec: Spec,
+    tower: Tower<S>,
+    heads: Heads<S>,
+    order: Order,
+    /// One for each thread. A group that all threads work on lies in the first.
+    groups: Vec<OnceLock<(Maps, Features)>>,
+    scratch: Vec<ThreadsOwn>,
+}
+
+/// What one thread works in.
+struct ThreadsOwn(UnsafeCell<Scratch>);
+
+// SAFETY: only the thread whose it is touches it: see its use.
+unsafe impl Sync for ThreadsOwn {}
+
+/// What the threads are told of a job: a number of 16 bits.
+#[derive(Clone, Copy)]
+struct Job {
+    /// How many positions.
+    n: usize,
+    algorithm: Algorithm,
+}
+
+impl Job {
+    fn to_bits(self) -> u64 {
+        let algorithm = Algorithm::ALL.iter().position(|&a| a == self.algorithm);
+        (self.n as u64 - 1) << 2 | algorithm.expect("one of all") as u64
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self { n: (bits >> 2) as usize + 1, algorithm: Algorithm::ALL[(bits & 3) as usize] }
+    }
+}
+
+impl<S: Simd> Forward<S> {
+    fn new(simd: S, network: Network, threads: usize) -> Self {
+        let spec = network.spec;
+        Self {
+            simd,
+            tower: Tower::new(simd, &network.stem, network.tower, network.gate, spec.recurrence),
+            heads: Heads::new(
+                simd,
+                (network.policy_conv, network.policy),
+                (network.value_conv, network.value_hidden, network.value),
+            ),
+            order: Order::none(),
+            groups: (0..threads).map(|_| OnceLock::new()).collect(),
+            scratch: (0..threads)
+                .map(|_| ThreadsOwn(UnsafeCell::new(Scratch::new::<S>(&spec, GROUP))))
+                .collect(),
+            spec,
         }
     }
 
-    /// Evaluates some positions of a batch, group by group, on the calling thread.
-    fn run(
+    /// Sets the clock of the first thread, between jobs.
+    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
+        // SAFETY: called by the first thread, whose scratch it is, outside of its jobs.
+        set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
+    }
+
+    /// The group of positions that begins at `first`.
+    fn group(
         &self,
-        batch: &Batch,
-        positions: std::ops::Range<usize>,
-        logits: &mut [f32],
-        values: &mut [f32],
-        workspace: &mut Workspace,
+        member: &mut Member<'_>,
+        memory: usize,
+        first: usize,
+        n: usize,
+        algorithm: Algorithm,
     ) {
-        let Workspace { input, tower, heads, columns } = workspace;
-        let first_logit = batch.span(positions.clone()).start;
-        for start in positions.clone().step_by(GROUP) {
-            let group = start..positions.end.min(start + GROUP);
-            let n = group.len();
-            for (j, i) in group.clone().enumerate() {
-                for (plane, squares) in batch.planes(i).as_chunks::<64>().0.iter().enumerate() {
-                    input[(plane * n + j) * 64..][..64].copy_from_slice(squares);
+        let new = || (Maps::new::<S>(&self.spec, GROUP), Features::new(&self.spec, GROUP));
+        let (maps, features) = self.groups[memory].get_or_init(new);
+        // SAFETY: each thread has an index of its own, and this is the only use.
+        let scratch = unsafe { &mut *self.scratch[member.index].0.get() };
+
+        member.each(n, |position| {
+            // SAFETY: inside of a piece, which makes this position of the planes.
+            let planes = unsafe { self.order.planes(first + position) }.chunks_exact(64 * S::BLOCK);
+            let last = planes.remainder();
+            for (block, planes) in planes.chain([last]).enumerate() {
+                let start = (block * n + position) * 64 * S::BLOCK;
+                if planes.is_empty() {
+                    continue;
+                }
+                // SAFETY: as above.
+                let board = unsafe { maps.planes.write(start..start + 64 * S::BLOCK) };
+                board.fill(0.0);
+                for (channel, plane) in planes.chunks_exact(64).enumerate() {
+                    for (square, &x) in board.chunks_exact_mut(S::BLOCK).zip(plane) {
+                        square[channel] = x;
+                    }
                 }
             }
-            let state = self.tower.run(&input[..self.planes * n * 64], n, tower, columns);
-            self.value.run(state, n, heads, &mut values[start - positions.start..][..n]);
-            self.policy.features(state, n, heads);
-            for (j, i) in group.enumerate() {
-                let span = batch.span(i..i + 1);
-                let logits = &mut logits[span.start - first_logit..span.end - first_logit];
-                self.policy.logits(j, heads, batch.indices(i), logits);
-            }
+        });
+        let state = self.tower.run(member, maps, scratch, n, algorithm);
+        let positions = first..first + n;
+        self.heads.run(member, &maps.states[state], features, scratch, &self.order, positions);
+    }
+}
+
+impl<S: Simd> Program for Forward<S> {
+    /// A few positions are one group that all threads work on, block by block; of many each thread takes
+    /// groups of its own.
+    fn run(&self, member: &mut Member<'_>, job: u64) {
+        let Job { n, algorithm } = Job::from_bits(job);
+        let threads = member.threads();
+        if threads > 1 && n < 2 * threads && n <= GROUP {
+            return self.group(member, 0, 0, n, algorithm);
         }
+        let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
+        let index = member.index;
+        member.each(groups, |group| {
+            let (first, end) = (n * group / groups, n * (group + 1) / groups);
+            self.group(&mut Member::alone(index), index, first, end - first, algorithm);
+        });
+    }
+}
+
+impl<S: Simd> Engine for Crew<Forward<S>> {
+    fn threads(&self) -> usize {
+        Crew::threads(self)
+    }
+
+    fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs, algorithm: Algorithm) {
+        for first in (0..batch.len()).step_by(JOB) {
+            let n = (batch.len() - first).min(JOB);
+            // SAFETY: the last job is over, and this one is before the borrows are.
+            unsafe { self.program().order.set(batch, first, outputs) };
+            self.run(Job { n, algorithm }.to_bits());
+        }
+    }
+
+    fn peak(&self) -> f64 {
+        peak::multiplications_per_second(self.program().simd)
+    }
+
+    fn start_clock(&mut self) {
+        self.program().clock(Clock::start);
+    }
+
+    fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()] {
+        self.program().clock(Clock::stop)
     }
 }

@@ -1,141 +1,411 @@
-//! Stem, residual blocks, squeeze-and-excitation and the recurrent gate, for a group of `n` positions.
+//! Stem, residual blocks, squeeze-and-excitation and the recurrent gate, phase by phase.
 
-use super::activation::{at_least_zero, relu, sigmoid};
-use super::convolution::Convolution;
-use super::dense::linear;
+use super::boards::{Mean, Mix, Relu, Residual, Sigmoid};
+use super::buffer::{Aligned, Shared};
+use super::choice;
+use super::clock::{Clock, Stage};
+use super::convolution::{Algorithm, Points, finish, prepare};
+use super::crew::Member;
+use super::layer::{Convolutions, Layer};
+use super::simd::Simd;
 use crate::network::{Spec, weights};
+use std::ops::Range;
 
 /// The trunk of the network: planes to the final state.
-pub struct Tower {
-    stem: Convolution,
-    blocks: Vec<Block>,
-    gate: Option<Convolution>,
+pub struct Tower<S> {
+    simd: S,
+    stem: Layer,
+    /// Two for each block.
+    convolutions: Convolutions,
+    /// One for each block.
+    squeeze_excites: Vec<Option<SqueezeExcite>>,
+    gate: Option<Gate>,
     recurrence: usize,
+    /// The scale and the offset of a change that is added as it is.
+    ones: Aligned,
+    zeros: Aligned,
 }
 
-struct Block {
-    conv1: Convolution,
-    conv2: Convolution,
-    se: Option<weights::SqueezeExcite<f32>>,
+struct SqueezeExcite {
+    squeeze: Layer,
+    scale: Layer,
+    offset: Layer,
 }
 
-/// Feature maps of one group.
-pub struct Workspace {
-    /// The state, `[channels, n, 64]`, and behind it the state before the current pass: together
-    /// the input of the gate.
-    states: Vec<f32>,
-    /// `[channels, n, 64]` each.
-    hidden: Vec<f32>,
-    change: Vec<f32>,
-    /// One position's means `[channels]`, hidden layer `[width]` and result `[2 * channels]`.
-    means: Vec<f32>,
-    squeezed: Vec<f32>,
-    excited: Vec<f32>,
+/// The 1x1 convolution of both states, as one of each.
+struct Gate {
+    candidate: Layer,
+    previous: Layer,
 }
 
-impl Workspace {
-    pub fn new(spec: &Spec, group: usize) -> Self {
-        let map = spec.channels * group * 64;
+/// Feature maps of one group of positions, `[blocks][n * 64][BLOCK]`.
+pub struct Maps {
+    pub planes: Shared,
+    /// The state of a position, the one before the current pass, and one to write the next to.
+    pub states: [Shared; 3],
+    /// What a block adds to the state.
+    change: Shared,
+    /// Its means, `[blocks][n][BLOCK]`.
+    means: Shared,
+    /// The inputs of a block's two convolutions in the form that the algorithm multiplies.
+    prepared: [Shared; 2],
+}
+
+/// Where one thread computes a block of channels.
+pub struct Scratch {
+    /// `[n][64][BLOCK]`.
+    pub boards: Aligned,
+    products: Aligned,
+    /// The hidden layer of squeeze-and-excitation, `[blocks][n][BLOCK]`.
+    squeezed: Aligned,
+    /// `[n][BLOCK]`.
+    scale: Aligned,
+    offset: Aligned,
+    pub clock: Clock,
+}
+
+impl Maps {
+    pub fn new<S: Simd>(spec: &Spec, group: usize) -> Self {
+        let map = |channels: usize, rows: usize| {
+            Shared::new(channels.next_multiple_of(S::BLOCK) * group * rows)
+        };
+        let blocks = spec.channels.div_ceil(S::BLOCK);
+        let len = |a: Algorithm| blocks * a.prepared_len(group, S::BLOCK);
+        let prepared = Algorithm::ALL.into_iter().map(len).max().expect("there are algorithms");
         Self {
-            states: vec![0.0; 2 * map],
-            hidden: vec![0.0; map],
-            change: vec![0.0; map],
-            means: vec![0.0; spec.channels],
-            squeezed: vec![0.0; spec.se_width.unwrap_or(0)],
-            excited: vec![0.0; 2 * spec.channels],
+            planes: map(spec.encoding.planes(), 64),
+            states: std::array::from_fn(|_| map(spec.channels, 64)),
+            change: map(spec.channels, 64),
+            means: map(spec.channels, 1),
+            prepared: std::array::from_fn(|_| Shared::new(prepared)),
         }
     }
 }
 
-impl Tower {
+impl Scratch {
+    pub fn new<S: Simd>(spec: &Spec, group: usize) -> Self {
+        let blocks = spec.channels.div_ceil(S::BLOCK);
+        let len = |(algorithm, n): (Algorithm, usize)| {
+            let products = algorithm.products_len(n, S::BLOCK);
+            products * choice::span(blocks, products, 1)
+        };
+        let sizes = Algorithm::ALL.into_iter().flat_map(|a| (1..=group).map(move |n| (a, n)));
+        let products = sizes.map(len).max().unwrap_or(0);
+        let width = spec.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
+        Self {
+            boards: Aligned::new(group * 64 * S::BLOCK),
+            products: Aligned::new(products),
+            squeezed: Aligned::new(width * group),
+            scale: Aligned::new(group * S::BLOCK),
+            offset: Aligned::new(group * S::BLOCK),
+            clock: Clock::new(),
+        }
+    }
+}
+
+/// The part of a map that block `block` is, of blocks of this length.
+fn part(block: usize, len: usize) -> Range<usize> {
+    block * len..(block + 1) * len
+}
+
+impl<S: Simd> Tower<S> {
     pub fn new(
+        simd: S,
         stem: &weights::Convolution<f32>,
-        blocks: &[weights::Block<f32>],
-        gate: Option<&weights::Convolution<f32>>,
+        blocks: Vec<weights::Block<f32>>,
+        gate: Option<weights::Convolution<f32>>,
         recurrence: usize,
     ) -> Self {
-        let block = |block: &weights::Block<f32>| Block {
-            conv1: Convolution::new(&block.conv1),
-            conv2: Convolution::new(&block.conv2),
-            se: block.se.clone(),
-        };
-        Self {
-            stem: Convolution::new(stem),
-            blocks: blocks.iter().map(block).collect(),
-            gate: gate.map(Convolution::new),
-            recurrence,
+        let stem = Layer::convolution::<S>(stem);
+        let (mut layers, mut squeeze_excites) = (Vec::new(), Vec::new());
+        // Each block's weights are freed once they are packed.
+        for block in blocks {
+            layers.extend([&block.conv1, &block.conv2].map(Layer::convolution::<S>));
+            squeeze_excites.push(block.se.map(|se| SqueezeExcite {
+                squeeze: Layer::linear::<S>(&se.squeeze, 0..se.squeeze.bias.len()),
+                scale: Layer::linear::<S>(&se.excite, 0..stem.outputs),
+                offset: Layer::linear::<S>(&se.excite, stem.outputs..2 * stem.outputs),
+            }));
         }
+        let gate = gate.map(|gate| {
+            let (candidate, previous) = gate.weight.view().split_at(ndarray::Axis(1), stem.outputs);
+            let no_bias = ndarray::Array1::zeros(stem.outputs);
+            Gate {
+                candidate: Layer::new::<S>(candidate, gate.bias.view()),
+                previous: Layer::new::<S>(previous, no_bias.view()),
+            }
+        });
+        let mut ones = Aligned::new(S::BLOCK);
+        ones.fill(1.0);
+        let (convolutions, zeros) = (Convolutions::new(layers), Aligned::new(S::BLOCK));
+        Self { simd, stem, convolutions, squeeze_excites, gate, recurrence, ones, zeros }
     }
 
-    /// From planes `[planes, n, 64]` to the final state `[channels, n, 64]`, which lies in `workspace`.
-    pub fn run<'a>(
+    /// From the planes of `n` positions in `maps` to their final state, one of `maps.states`: which one.
+    pub fn run(
         &self,
-        planes: &[f32],
+        member: &mut Member<'_>,
+        maps: &Maps,
+        scratch: &mut Scratch,
         n: usize,
-        workspace: &'a mut Workspace,
-        columns: &mut [f32],
-    ) -> &'a [f32] {
-        let map = self.stem.outputs() * n * 64;
-        let Workspace { states, hidden, change, means, squeezed, excited } = workspace;
-        let states = &mut states[..2 * map];
-        let (hidden, change) = (&mut hidden[..map], &mut change[..map]);
-
-        self.stem.run(planes, &mut states[..map], n, columns);
-        relu(&mut states[..map]);
+        algorithm: Algorithm,
+    ) -> usize {
+        let products = algorithm.products_len(n, S::BLOCK);
+        let span = choice::span(self.stem.blocks(), products, member.threads());
+        let group = Group { tower: self, maps, n, algorithm, span };
+        let (mut state, mut previous, mut other) = (0, 1, 2);
+        group.stem(member, scratch, state);
         for _ in 0..self.recurrence {
-            if self.gate.is_some() {
-                states.copy_within(..map, map);
+            // With a gate the state before the pass is kept.
+            let before = state;
+            if self.gate.is_some() && !self.squeeze_excites.is_empty() {
+                std::mem::swap(&mut state, &mut previous);
             }
-            let state = &mut states[..map];
-            for block in &self.blocks {
-                block.conv1.run(state, hidden, n, columns);
-                relu(hidden);
-                block.conv2.run(hidden, change, n, columns);
-                if let Some(se) = &block.se {
-                    for position in 0..n {
-                        squeeze_excite(se, position, n, change, means, squeezed, excited);
+            for (block, se) in self.squeeze_excites.iter().enumerate() {
+                let from = if block == 0 { before } else { state };
+                group.first_convolution(member, scratch, 2 * block);
+                match se {
+                    None => group.second_convolution(member, scratch, 2 * block + 1, from, state),
+                    Some(se) => {
+                        group.change(member, scratch, 2 * block + 1);
+                        group.excite(member, scratch, se, from, state);
                     }
-                }
-                for (state, change) in state.iter_mut().zip(&*change) {
-                    *state = at_least_zero(*state + change);
                 }
             }
             if let Some(gate) = &self.gate {
-                gate.run(states, hidden, n, columns);
-                let (candidate, previous) = states.split_at_mut(map);
-                for ((candidate, previous), z) in candidate.iter_mut().zip(previous).zip(&*hidden) {
-                    let z = sigmoid(*z);
-                    *candidate = z * *candidate + (1.0 - z) * *previous;
-                }
+                group.gate(member, scratch, gate, state, before, other);
+                std::mem::swap(&mut state, &mut other);
             }
         }
-        &states[..map]
+        state
     }
 }
 
-/// Scales and offsets the channels of one position of `x` `[channels, n, 64]`.
-fn squeeze_excite(
-    se: &weights::SqueezeExcite<f32>,
-    position: usize,
+/// A group of positions on its way through the tower. Each method is one phase, and each piece of a phase
+/// makes one block of channels.
+struct Group<'a, S> {
+    tower: &'a Tower<S>,
+    maps: &'a Maps,
     n: usize,
-    x: &mut [f32],
-    means: &mut [f32],
-    squeezed: &mut [f32],
-    excited: &mut [f32],
-) {
-    let boards = x.as_chunks_mut::<64>().0;
-    for (mean, board) in means.iter_mut().zip(boards.iter().skip(position).step_by(n)) {
-        *mean = board.iter().sum::<f32>() / 64.0;
+    algorithm: Algorithm,
+    /// Blocks in a piece of a convolution.
+    span: usize,
+}
+
+impl<S: Simd> Group<'_, S> {
+    /// Numbers of a block of a feature map.
+    fn board_len(&self) -> usize {
+        self.n * 64 * S::BLOCK
     }
-    linear(&se.squeeze, means, squeezed);
-    relu(squeezed);
-    linear(&se.excite, squeezed, excited);
-    let (scales, offsets) = excited.split_at(means.len());
-    let boards = boards.iter_mut().skip(position).step_by(n);
-    for ((board, &scale), &offset) in boards.zip(scales).zip(offsets) {
-        let scale = sigmoid(scale);
-        for x in board {
-            *x = scale * *x + offset;
+
+    fn blocks(&self) -> usize {
+        self.tower.stem.blocks()
+    }
+
+    fn all(&self, len: usize) -> Range<usize> {
+        0..self.blocks() * len
+    }
+
+    /// Makes a block of the input of one of the two convolutions from a block of a map.
+    fn prepare(&self, convolution: usize, block: usize, boards: &[f32], clock: &mut Clock) {
+        let len = self.algorithm.prepared_len(self.n, S::BLOCK);
+        // SAFETY: this piece makes this block, and no piece of this phase reads this map.
+        let prepared = unsafe { self.maps.prepared[convolution].write(part(block, len)) };
+        for (position, board) in boards.chunks_exact(64 * S::BLOCK).enumerate() {
+            prepare(self.tower.simd, self.algorithm, board, position, self.n, prepared);
         }
+        clock.lap(Stage::Transforms, 0);
+    }
+
+    /// Computes a span of blocks of a convolution: `each` gets them one by one, with room for a map's block
+    /// that holds it now.
+    fn convolve(
+        &self,
+        layer: usize,
+        span: usize,
+        scratch: &mut Scratch,
+        mut each: impl FnMut(usize, &mut [f32], &mut Clock),
+    ) {
+        let (simd, convolutions) = (self.tower.simd, &self.tower.convolutions);
+        let (algorithm, n) = (self.algorithm, self.n);
+        let blocks = span * self.span..self.blocks().min((span + 1) * self.span);
+        let len = algorithm.prepared_len(n, S::BLOCK);
+        // SAFETY: a phase before this one made it, and this one does not change it.
+        let input = unsafe { self.maps.prepared[layer % 2].read(self.all(len)) };
+        let Scratch { boards, products, clock, .. } = scratch;
+        let boards = &mut boards[..self.board_len()];
+        if algorithm == Algorithm::Direct {
+            for block in blocks {
+                let direct = convolutions.direct(layer);
+                direct.run(simd, block, input, len, boards);
+                clock.lap(Stage::Products, direct.products(n * 64));
+                each(block, boards, clock);
+            }
+            return;
+        }
+        let len = algorithm.products_len(n, S::BLOCK);
+        let products = &mut products[..blocks.len() * len];
+        simd.run(Points {
+            algorithm,
+            n,
+            input,
+            panels: convolutions.panels(algorithm, layer),
+            all_blocks: self.blocks(),
+            blocks: blocks.clone(),
+            products,
+        });
+        clock.lap(Stage::Products, blocks.len() * len * convolutions.depth());
+        for (block, products) in blocks.zip(products.chunks_exact(len)) {
+            finish(simd, algorithm, products, convolutions.direct(layer).bias(block), boards);
+            clock.lap(Stage::Inverses, 0);
+            each(block, boards, clock);
+        }
+    }
+
+    fn spans(&self) -> usize {
+        self.blocks().div_ceil(self.span)
+    }
+
+    fn stem(&self, member: &mut Member<'_>, scratch: &mut Scratch, state: usize) {
+        let (simd, stem, board_len) = (self.tower.simd, &self.tower.stem, self.board_len());
+        member.each(self.blocks(), |block| {
+            // SAFETY: the planes are there, and this piece makes this block of the state.
+            let input = unsafe { self.maps.planes.read(0..self.maps.planes.len()) };
+            let boards = unsafe { self.maps.states[state].write(part(block, board_len)) };
+            stem.run(simd, block, input, board_len, boards);
+            simd.run(Relu(boards));
+            let clock = &mut scratch.clock;
+            clock.lap(Stage::Stem, stem.products(self.n * 64));
+            self.prepare(0, block, boards, clock);
+        });
+    }
+
+    /// Its output is wanted by the second convolution only.
+    fn first_convolution(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                self.tower.simd.run(Relu(boards));
+                clock.lap(Stage::Maps, 0);
+                self.prepare(1, block, boards, clock);
+            });
+        });
+    }
+
+    /// Without squeeze-and-excitation.
+    fn second_convolution(
+        &self,
+        member: &mut Member<'_>,
+        scratch: &mut Scratch,
+        layer: usize,
+        from: usize,
+        to: usize,
+    ) {
+        let (scale, offset) = (&self.tower.ones, &self.tower.zeros);
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                let state = self.state(block, from, to);
+                self.tower.simd.run(Residual { state, change: boards, scale, offset });
+                clock.lap(Stage::Maps, 0);
+                self.prepare(0, block, state, clock);
+            });
+        });
+    }
+
+    /// A block of the state to change: that of `from`, copied where `to` is another map.
+    #[allow(clippy::mut_from_ref)]
+    fn state(&self, block: usize, from: usize, to: usize) -> &mut [f32] {
+        let part = part(block, self.board_len());
+        // SAFETY: this piece makes this block of `to`, and in this phase no other touches it in either.
+        let state = unsafe { self.maps.states[to].write(part.clone()) };
+        if from != to {
+            state.copy_from_slice(unsafe { self.maps.states[from].read(part) });
+        }
+        state
+    }
+
+    /// The second convolution and the means of its output.
+    fn change(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
+        member.each(self.spans(), |span| {
+            self.convolve(layer, span, scratch, |block, boards, clock| {
+                // SAFETY: this piece makes this block of both.
+                let change = unsafe { self.maps.change.write(part(block, self.board_len())) };
+                let means = unsafe { self.maps.means.write(part(block, self.n * S::BLOCK)) };
+                change.copy_from_slice(boards);
+                let boards = boards.chunks_exact(64 * S::BLOCK);
+                for (board, mean) in boards.zip(means.chunks_exact_mut(S::BLOCK)) {
+                    self.tower.simd.run(Mean { board, mean });
+                }
+                clock.lap(Stage::Maps, 0);
+            });
+        });
+    }
+
+    /// Squeeze-and-excitation of the change, and its addition to the state.
+    fn excite(
+        &self,
+        member: &mut Member<'_>,
+        scratch: &mut Scratch,
+        se: &SqueezeExcite,
+        from: usize,
+        to: usize,
+    ) {
+        let (simd, row) = (self.tower.simd, self.n * S::BLOCK);
+        let Scratch { squeezed, scale, offset, clock, .. } = scratch;
+        let squeezed = &mut squeezed[..se.squeeze.blocks() * row];
+        let (scale, offset) = (&mut scale[..row], &mut offset[..row]);
+        let mut is_squeezed = false;
+        member.each(self.blocks(), |block| {
+            // Each thread that does a piece does this for itself: it is less work than a phase.
+            if !is_squeezed {
+                // SAFETY: the phase before made the means, and this one does not change them.
+                let means = unsafe { self.maps.means.read(self.all(row)) };
+                for (hidden, squeezed) in squeezed.chunks_exact_mut(row).enumerate() {
+                    se.squeeze.run(simd, hidden, means, row, squeezed);
+                }
+                simd.run(Relu(squeezed));
+                is_squeezed = true;
+            }
+            se.scale.run(simd, block, squeezed, row, scale);
+            simd.run(Sigmoid(scale));
+            se.offset.run(simd, block, squeezed, row, offset);
+            clock.lap(Stage::SqueezeExcite, 0);
+
+            // SAFETY: as the means.
+            let change = unsafe { self.maps.change.read(part(block, self.board_len())) };
+            let state = self.state(block, from, to);
+            let boards =
+                state.chunks_exact_mut(64 * S::BLOCK).zip(change.chunks_exact(64 * S::BLOCK));
+            let factors = scale.chunks_exact(S::BLOCK).zip(offset.chunks_exact(S::BLOCK));
+            for ((state, change), (scale, offset)) in boards.zip(factors) {
+                simd.run(Residual { state, change, scale, offset });
+            }
+            clock.lap(Stage::Maps, 0);
+            self.prepare(0, block, state, clock);
+        });
+    }
+
+    fn gate(
+        &self,
+        member: &mut Member<'_>,
+        scratch: &mut Scratch,
+        gate: &Gate,
+        candidate: usize,
+        previous: usize,
+        to: usize,
+    ) {
+        let (simd, board_len) = (self.tower.simd, self.board_len());
+        member.each(self.blocks(), |block| {
+            // SAFETY: phases before this one made both states; this piece makes this block of the new.
+            let [candidate, previous] = [candidate, previous]
+                .map(|state| unsafe { self.maps.states[state].read(self.all(board_len)) });
+            let z = unsafe { self.maps.states[to].write(part(block, board_len)) };
+            gate.candidate.run(simd, block, candidate, board_len, z);
+            gate.previous.add(simd, block, previous, board_len, z);
+            let part = part(block, board_len);
+            simd.run(Mix { z, candidate: &candidate[part.clone()], previous: &previous[part] });
+            let clock = &mut scratch.clock;
+            clock.lap(Stage::Gate, 2 * gate.candidate.products(self.n * 64));
+            self.prepare(0, block, z, clock);
+        });
     }
 }

@@ -1,0 +1,138 @@
+//! What happens to a block of channels between two products, `[64][BLOCK]` for each position, while it
+//! lies in the first-level cache.
+
+use super::simd::{Kernel, Simd};
+
+/// `max(x, 0)` everywhere.
+pub struct Relu<'a>(pub &'a mut [f32]);
+
+impl Kernel for Relu<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        for x in self.0.chunks_exact_mut(S::LANES) {
+            simd.store(simd.relu(simd.load(x)), x);
+        }
+    }
+}
+
+/// `1 / (1 + e^-x)` everywhere.
+pub struct Sigmoid<'a>(pub &'a mut [f32]);
+
+impl Kernel for Sigmoid<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        for x in self.0.chunks_exact_mut(S::LANES) {
+            simd.store(simd.sigmoid(simd.load(x)), x);
+        }
+    }
+}
+
+/// The mean of each channel over a board.
+pub struct Mean<'a> {
+    pub board: &'a [f32],
+    /// `[BLOCK]`.
+    pub mean: &'a mut [f32],
+}
+
+impl Kernel for Mean<'_> {
+    type Output = ();
+
+    /// The ranks one by one, the files apart: eight sums for each vector.
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let board = &self.board[..64 * S::BLOCK];
+        for lanes in (0..S::BLOCK).step_by(S::LANES) {
+            let mut sums = [simd.splat(0.0); 8];
+            for rank in board.chunks_exact(8 * S::BLOCK) {
+                for (sum, square) in sums.iter_mut().zip(rank.chunks_exact(S::BLOCK)) {
+                    *sum = simd.add(*sum, simd.load(&square[lanes..]));
+                }
+            }
+            let [a, b, c, d, e, f, g, h] = sums;
+            let left = simd.add(simd.add(a, b), simd.add(c, d));
+            let right = simd.add(simd.add(e, f), simd.add(g, h));
+            let mean = simd.mul(simd.add(left, right), simd.splat(1.0 / 64.0));
+            simd.store(mean, &mut self.mean[lanes..]);
+        }
+    }
+}
+
+/// `state = relu(state + scale * change + offset)`.
+pub struct Residual<'a> {
+    pub state: &'a mut [f32],
+    pub change: &'a [f32],
+    /// `[BLOCK]`.
+    pub scale: &'a [f32],
+    /// `[BLOCK]`.
+    pub offset: &'a [f32],
+}
+
+impl Kernel for Residual<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let halves = [0, S::LANES];
+        let scale = halves.map(|half| simd.load(&self.scale[half..]));
+        let offset = halves.map(|half| simd.load(&self.offset[half..]));
+        let squares = self.state.chunks_exact_mut(S::BLOCK);
+        for (state, change) in squares.zip(self.change.chunks_exact(S::BLOCK)) {
+            for (i, half) in halves.into_iter().enumerate() {
+                let change = simd.mul_add(scale[i], simd.load(&change[half..]), offset[i]);
+                let sum = simd.add(simd.load(&state[half..]), change);
+                simd.store(simd.relu(sum), &mut state[half..]);
+            }
+        }
+    }
+}
+
+/// `z = sigmoid(z) * candidate + (1 - sigmoid(z)) * previous`: the recurrent gate.
+pub struct Mix<'a> {
+    pub z: &'a mut [f32],
+    pub candidate: &'a [f32],
+    pub previous: &'a [f32],
+}
+
+impl Kernel for Mix<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let one = simd.splat(1.0);
+        let both = self.candidate.chunks_exact(S::LANES).zip(self.previous.chunks_exact(S::LANES));
+        for (z, (candidate, previous)) in self.z.chunks_exact_mut(S::LANES).zip(both) {
+            let share = simd.sigmoid(simd.load(z));
+            let old = simd.mul(simd.sub(one, share), simd.load(previous));
+            simd.store(simd.mul_add(share, simd.load(candidate), old), z);
+        }
+    }
+}
+
+/// The dot product of two vectors of one length.
+pub struct Dot<'a>(pub &'a [f32], pub &'a [f32]);
+
+impl Kernel for Dot<'_> {
+    type Output = f32;
+
+    /// In four vectors of partial sums, as the additions of one would wait for each other.
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> f32 {
+        let Self(a, b) = self;
+        let mut sums = [simd.splat(0.0); 4];
+        let (long_a, long_b) = (a.chunks_exact(4 * S::LANES), b.chunks_exact(4 * S::LANES));
+        let rest: f32 =
+            (long_a.remainder().iter().zip(long_b.remainder())).map(|(a, b)| a * b).sum();
+        for (a, b) in long_a.zip(long_b) {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let at = i * S::LANES;
+                *sum = simd.mul_add(simd.load(&a[at..]), simd.load(&b[at..]), *sum);
+            }
+        }
+        let [a, b, c, d] = sums;
+        simd.sum(simd.add(simd.add(a, b), simd.add(c, d))) + rest
+    }
+}

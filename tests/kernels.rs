@@ -1,0 +1,227 @@
+//! The kernels of the processor backend, every algorithm on every instruction set that this machine has,
+//! against the reference in f64.
+
+mod random_weights;
+
+use fianchetto::backend::cpu::{Algorithm, Cpu, Instructions, Settings};
+use fianchetto::backend::{Backend, Batch, Outputs};
+use fianchetto::encoding::Encoding;
+use fianchetto::network::{Network, Spec, reference};
+use ndarray::Array3;
+
+const INDICES: [u16; 7] = [0, 1, 63, 796, 2048, 4094, 4095];
+const TOLERANCE: f64 = 1e-5;
+
+fn spec(channels: usize) -> Spec {
+    Spec { channels, se_width: Some(channels / 4 + 1), ..random_weights::small() }
+}
+
+fn network(spec: &Spec) -> Network {
+    Network::from_safetensors(&random_weights::file(spec, 3)).unwrap()
+}
+
+/// A position's planes: random, with whole numbers and fractions of both signs, unlike any chess position.
+fn planes(spec: &Spec, position: usize) -> Vec<f32> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(position as u64 + 1);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 40) as f32 / (1 << 23) as f32 - 1.0) * 2.0
+    };
+    (0..64 * spec.encoding.planes()).map(|_| next()).collect()
+}
+
+/// The logits of [`INDICES`] and the value of a position.
+type Answer = (Vec<f64>, f64);
+
+fn expected(spec: &Spec, positions: usize) -> Vec<Answer> {
+    let network = Network::<f64>::from_safetensors(&random_weights::file(spec, 3)).unwrap();
+    let answer = |position| {
+        let planes = planes(spec, position).into_iter().map(f64::from).collect();
+        let planes = Array3::from_shape_vec((spec.encoding.planes(), 8, 8), planes).unwrap();
+        let (logits, value) = reference::forward(&network, planes.view());
+        (INDICES.map(|index| logits[usize::from(index)]).to_vec(), value)
+    };
+    (0..positions).map(answer).collect()
+}
+
+/// Evaluates the positions from `first` on in one batch.
+fn evaluate(cpu: &mut Cpu, spec: &Spec, first: usize, n: usize) -> Outputs {
+    let mut batch = Batch::new(spec.encoding.planes());
+    for position in first..first + n {
+        batch.push(|to, indices| {
+            to.copy_from_slice(&planes(spec, position));
+            indices.extend(INDICES);
+        });
+    }
+    let mut outputs = Outputs::default();
+    cpu.evaluate(&batch, &mut outputs).unwrap();
+    outputs
+}
+
+fn bits(outputs: &Outputs) -> Vec<u32> {
+    outputs.logits.iter().chain(&outputs.values).map(|x| x.to_bits()).collect()
+}
+
+fn kernels() -> impl Iterator<Item = (Instructions, Algorithm)> {
+    Instructions::available().flat_map(|set| Algorithm::ALL.map(|algorithm| (set, algorithm)))
+}
+
+fn cpu(spec: &Spec, set: Instructions, algorithm: Algorithm, threads: usize) -> Cpu {
+    let settings = Settings { threads, instructions: Some(set), algorithm: Some(algorithm) };
+    Cpu::with(network(spec), settings).unwrap()
+}
+
+/// Sizes below, at and between the blocks of every instruction set.
+#[test]
+fn every_kernel_is_the_reference() {
+    for channels in [1, 3, 8, 12, 16, 33, 64, 128, 256] {
+        let spec = spec(channels);
+        let expected = expected(&spec, 9);
+        let largest =
+            expected.iter().flat_map(|(logits, _)| logits).fold(0.0, |m: f64, x| m.max(x.abs()));
+        assert!(largest > 0.1, "{channels} channels: the logits are too small to tell anything");
+        for (set, algorithm) in kernels() {
+            let mut cpu = cpu(&spec, set, algorithm, 1);
+            for n in [1, 2, 3, 9] {
+                let outputs = evaluate(&mut cpu, &spec, 9 - n, n);
+                let logits = outputs.logits.chunks(INDICES.len());
+                for ((logits, value), expected) in
+                    logits.zip(&outputs.values).zip(&expected[9 - n..])
+                {
+                    let case = format!("{channels} channels, {set}, {algorithm}, batch {n}");
+                    for (&logit, expected) in logits.iter().zip(&expected.0) {
+                        let difference = (f64::from(logit) - expected).abs() / largest;
+                        assert!(difference <= TOLERANCE, "{case}: a logit is {difference:e} off");
+                    }
+                    let difference = (f64::from(*value) - expected.1).abs();
+                    assert!(difference <= TOLERANCE, "{case}: a value is {difference:e} off");
+                }
+            }
+        }
+    }
+}
+
+/// The same bits for any number of threads, any neighbours in the batch, and at every call.
+#[test]
+fn a_position_has_the_same_bits_whoever_computes_it() {
+    for (channels, blocks) in [(24, 2), (64, 1), (128, 1)] {
+        let spec = Spec { blocks, ..spec(channels) };
+        for (set, algorithm) in kernels() {
+            let mut alone = cpu(&spec, set, algorithm, 1);
+            let single: Vec<_> = (0..9).map(|i| evaluate(&mut alone, &spec, i, 1)).collect();
+            for threads in 1..=3 {
+                let mut cpu = cpu(&spec, set, algorithm, threads);
+                for (first, n) in [(0, 9), (0, 1), (3, 2), (4, 5), (8, 1), (1, 4), (0, 9)] {
+                    let outputs = evaluate(&mut cpu, &spec, first, n);
+                    let single = Outputs {
+                        logits: single[first..first + n]
+                            .iter()
+                            .flat_map(|o| o.logits.clone())
+                            .collect(),
+                        values: single[first..first + n]
+                            .iter()
+                            .flat_map(|o| o.values.clone())
+                            .collect(),
+                    };
+                    let case =
+                        format!("{channels} channels, {set}, {algorithm}, {threads} threads");
+                    assert!(bits(&outputs) == bits(&single), "{case}, positions {first} + {n}");
+                }
+            }
+        }
+    }
+}
+
+/// What is chosen when nobody says, over all batch sizes at which the choice may change.
+#[test]
+fn the_choice_is_one_of_the_kernels() {
+    let spec = Spec { encoding: Encoding::Absolute14, gate: false, se_width: None, ..spec(64) };
+    for set in Instructions::available() {
+        let settings = Settings { threads: 2, instructions: Some(set), algorithm: None };
+        let mut chosen = Cpu::with(network(&spec), settings).unwrap();
+        let mut all = Algorithm::ALL.map(|algorithm| cpu(&spec, set, algorithm, 1));
+        for n in [1, 2, 3, 4, 8, 9, 16, 17, 40] {
+            let outputs = bits(&evaluate(&mut chosen, &spec, 0, n));
+            let same = all.iter_mut().any(|cpu| bits(&evaluate(cpu, &spec, 0, n)) == outputs);
+            assert!(same, "{set}, batch {n}");
+        }
+    }
+}
+
+/// More positions than go into one job.
+#[test]
+fn a_batch_of_any_size_is_evaluated() {
+    let spec = Spec { blocks: 0, recurrence: 1, ..spec(8) };
+    let mut cpu = Cpu::new(network(&spec), 2);
+    let mut batch = Batch::new(spec.encoding.planes());
+    let positions: Vec<_> = (0..7).map(|position| planes(&spec, position)).collect();
+    for planes in positions.iter().cycle().take(9000) {
+        batch.push(|to, indices| {
+            to.copy_from_slice(planes);
+            indices.push(5);
+        });
+    }
+    let mut outputs = Outputs::default();
+    cpu.evaluate(&batch, &mut outputs).unwrap();
+    let few = outputs.logits[..7].to_vec();
+    assert!(few.windows(2).all(|pair| pair[0] != pair[1]));
+    for (i, logit) in outputs.logits.iter().enumerate() {
+        assert_eq!(*logit, few[i % 7], "position {i}");
+    }
+}
+
+/// NaN and infinity in the planes of one position come through to its outputs, and to no other's.
+#[test]
+fn no_number_comes_through() {
+    let spec = spec(24);
+    for (set, algorithm) in kernels() {
+        let mut cpu = cpu(&spec, set, algorithm, 1);
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut batch = Batch::new(spec.encoding.planes());
+            for position in 0..3 {
+                batch.push(|to, indices| {
+                    to.copy_from_slice(&planes(&spec, position));
+                    if position == 1 {
+                        to[64 + 27] = bad;
+                    }
+                    indices.extend(INDICES);
+                });
+            }
+            let mut outputs = Outputs::default();
+            cpu.evaluate(&batch, &mut outputs).unwrap();
+            for (position, logits) in outputs.logits.chunks(INDICES.len()).enumerate() {
+                let finite = logits.iter().filter(|logit| logit.is_finite()).count();
+                let case = format!("{set}, {algorithm}, {bad}, position {position}");
+                assert_eq!(finite, if position == 1 { 0 } else { INDICES.len() }, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_instruction_set_of_another_processor_is_refused() {
+    let missing =
+        Instructions::ALL.into_iter().find(|set| Instructions::available().all(|s| s != *set));
+    let missing = missing.expect("no processor has both NEON and AVX2");
+    let settings = Settings { threads: 1, instructions: Some(missing), algorithm: None };
+    let error = Cpu::with(network(&spec(8)), settings).err().unwrap().to_string();
+    assert!(error.contains(missing.name()) && error.contains("portable"), "{error}");
+}
+
+/// Threads come and go with the backend, and many of them on few cores still give the right answer.
+#[test]
+fn many_threads_on_few_cores() {
+    let spec = spec(33);
+    let set = Instructions::available().last().unwrap();
+    let expected = bits(&evaluate(&mut cpu(&spec, set, Algorithm::F2x2, 1), &spec, 0, 3));
+    for threads in [2, 8, 16] {
+        for _ in 0..5 {
+            let mut cpu = cpu(&spec, set, Algorithm::F2x2, threads);
+            for _ in 0..10 {
+                assert!(bits(&evaluate(&mut cpu, &spec, 0, 3)) == expected, "{threads} threads");
+            }
+        }
+    }
+}
