@@ -89,6 +89,13 @@ impl Instructions {
         };
         Self::ALL.into_iter().filter(has)
     }
+
+    /// The fastest here of those that the tests have run on. AVX-512 waits for a processor that has it: until
+    /// then it serves who asks for it.
+    pub fn preferred() -> Self {
+        let tested = Self::available().filter(|set| *set != Self::Avx512);
+        tested.last().unwrap_or(Self::Portable)
+    }
 }
 
 impl fmt::Display for Instructions {
@@ -121,8 +128,8 @@ pub struct Cpu {
 impl Cpu {
     /// Prepares a network to run on this many threads (at least one).
     pub fn new(network: Network, threads: usize) -> Self {
-        let instructions = Instructions::available().last().unwrap_or(Instructions::Portable);
-        Self::run_on(instructions, network, Settings { threads, ..Settings::default() })
+        let settings = Settings { threads, ..Settings::default() };
+        Self::run_on(Instructions::preferred(), network, settings)
     }
 
     /// Prepares a network to run as the settings say.
@@ -131,8 +138,7 @@ impl Cpu {
     /// When this processor lacks the instruction set.
     pub fn with(network: Network, settings: Settings) -> Result<Self, BackendError> {
         let available: Vec<Instructions> = Instructions::available().collect();
-        let fastest = available.last().copied().unwrap_or(Instructions::Portable);
-        let instructions = settings.instructions.unwrap_or(fastest);
+        let instructions = settings.instructions.unwrap_or_else(Instructions::preferred);
         if !available.contains(&instructions) {
             let available: Vec<_> = available.into_iter().map(Instructions::name).collect();
             return Err(BackendError(format!(
