@@ -1,6 +1,7 @@
 """The command line: `python -m fianchetto_train train|measure|report ...`."""
 
 import argparse
+import fcntl
 import os
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     train = verbs.add_parser("train", help="train a network, or go on with --resume")
     add = train.add_argument
     add("--out", type=Path, required=True, help="folder of the run: state.pt, network.pt, log.csv, progress.png")
-    add("--resume", action="store_true", help="go on with the run in --out, with its settings; only budgets may change")
+    add("--resume", action="store_true", help="go on with the run in --out, with its settings; only budgets and --threads may change")
     add("--network", choices=networks.FAMILIES, default="residual", dest="family")
     add("--sizes", type=sizes, default={}, metavar="LIST", help="such as channels=64,blocks=6,recurrence=2,gated,se")
     add("--shards", help="folder made by fianchetto-prepare expand --out")
@@ -77,19 +78,33 @@ def settings(a: argparse.Namespace, world: World) -> Settings:
     names += ["validate_positions", "validate_minutes", "save_minutes", "log_positions"]
     precision = a.precision or ("bf16" if world.device.type == "cuda" else "fp32")
     options = tuple(a.expand_options.split())
-    return Settings(**{n: getattr(a, n) for n in names}, precision=precision, expand_options=options)
+    threads = a.threads or torch.get_num_threads()
+    return Settings(
+        **{n: getattr(a, n) for n in names}, precision=precision, expand_options=options, threads=threads
+    )
+
+
+def keep_out_others(folder: Path) -> int:
+    """Locks the folder for as long as this process lives or the handle returned is open."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(f"another run is at work in {folder}: wait for it, or give another --out") from None
+    return handle
 
 
 def train(a: argparse.Namespace) -> int:
     """The verb `train`."""
-    if a.threads:
-        torch.set_num_threads(a.threads)
     state_path = a.out / "state.pt"
     world = World.join(a.device)
     state = None
     if a.resume:
+        if not state_path.exists():
+            raise RunError(f"{a.out} holds no run that has been saved: start it without --resume")
         state = load_state(state_path)
         chosen = settings_of(state)
+        chosen.threads = a.threads or chosen.threads
         chosen.minutes = a.minutes or chosen.minutes
         chosen.positions = a.positions or chosen.positions
     else:
@@ -97,6 +112,10 @@ def train(a: argparse.Namespace) -> int:
             raise RunError(f"{a.out} holds a run already: go on with --resume, or give another --out")
         chosen = settings(a, world)
         a.out.mkdir(parents=True, exist_ok=True)
+    if chosen.threads:
+        torch.set_num_threads(chosen.threads)
+    if world.rank == 0:
+        keep_out_others(a.out)
     run = Run(a.out, chosen, world, state)
     if world.rank == 0:
         count = sum(p.numel() for p in run.network.parameters())

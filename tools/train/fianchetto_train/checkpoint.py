@@ -27,10 +27,19 @@ class RunError(Exception):
 def atomic_save(value: dict, path: Path) -> None:
     """Writes a file whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
-    torch.save(value, temporary)
-    with open(temporary, "rb") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        torch.save(value, temporary)
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, RuntimeError) as error:  # torch.save raises the latter on a full disk
+        temporary.unlink(missing_ok=True)
+        raise RunError(f"{path} cannot be written: {first_line(error)}; is there room? An older one is unharmed") from None
+
+
+def first_line(error: Exception) -> str:
+    """The beginning of what PyTorch has to say."""
+    return str(error).strip().splitlines()[0][:120]
 
 
 def load_state(path: Path) -> dict:
@@ -40,8 +49,7 @@ def load_state(path: Path) -> dict:
     except FileNotFoundError:
         raise RunError(f"{path} is not there") from None
     except Exception as error:  # torch.load raises whatever its parsers do
-        first = str(error).strip().splitlines()[0]
-        raise RunError(f"{path} cannot be read as a PyTorch checkpoint: {first}") from None
+        raise RunError(f"{path} cannot be read as a PyTorch checkpoint: {first_line(error)}; it is damaged") from None
 
 
 def read_network(path: Path) -> tuple[dict, dict[str, Tensor]]:

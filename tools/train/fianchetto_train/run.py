@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -49,6 +50,7 @@ class Settings:
     validate_minutes: float = 10.0
     save_minutes: float = 5.0
     log_positions: int = 20_000
+    threads: int | None = None
 
 
 class Run:
@@ -82,7 +84,10 @@ class Run:
         self.layout = self.source.layout
         wanted = networks.ENCODINGS[settings.family]
         if self.layout.encoding != wanted:
-            raise RunError(f"the positions are in {self.layout.encoding}, {settings.family} wants {wanted}")
+            raise RunError(
+                f"the positions are in {self.layout.encoding}, {settings.family} wants {wanted}: "
+                f"expand them with --encoding {wanted}"
+            )
         self.held_out = self.open_held_out()
         self.log = Log(folder, self.seen) if world.rank == 0 else None
 
@@ -117,8 +122,8 @@ class Run:
         if isinstance(source, Folder) and not self.settings.held_out:
             return []
         shard = source.first(self.settings.validate_positions)
-        size = min(1024, len(shard))
-        return [batch_of(part) for part in batches(iter([shard]), size)]
+        starts = range(0, len(shard), 1024)
+        return [batch_of(shard.take(np.arange(start, min(start + 1024, len(shard))))) for start in starts]
 
     def progress(self) -> float:
         """The share of the budget that is used up: of time or of positions, whichever is further."""
@@ -157,9 +162,10 @@ class Run:
             with self.autocast():
                 result = losses(self.settings.family, self.network, batch.planes(self.layout), batch)
             for name, value in result.parts.items():
-                sums[name] = sums.get(name, 0.0) + float(value)
+                sums[name] = sums.get(name, 0.0) + float(value) * len(batch.result)
         self.network.train()
-        return {name: value / len(self.held_out) for name, value in sums.items()}
+        count = sum(len(batch.result) for batch in self.held_out)
+        return {name: value / count for name, value in sums.items()}
 
     def state(self) -> dict:
         """All that is needed to go on."""
@@ -222,7 +228,7 @@ class Run:
                 if self.seen - logged >= s.log_positions or self.finished():
                     means = {name: float(value) / count for name, value in sums.items()}
                     if not all(map(torch.isfinite, map(torch.tensor, (means["loss"], means["gradient"])))):
-                        raise RunError(f"the loss became {means['loss']} after {self.seen} positions: lower --lr")
+                        raise RunError(f"the loss became {means['loss']} after {self.seen} positions: lower --lr, or the data is damaged")
                     if self.log:
                         self.log.training(self.seen, self.seconds, lr, means)
                     sums, count, logged = {}, 0, self.seen

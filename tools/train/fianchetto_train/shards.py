@@ -156,17 +156,26 @@ class Folder:
         try:
             manifest = json.loads((path / "manifest.json").read_text())
         except FileNotFoundError:
-            raise DataError(
-                f"{path} has no manifest.json: expected a finished folder of fianchetto-prepare expand"
-            ) from None
+            what = "has no manifest.json" if path.is_dir() else "is no folder"
+            raise DataError(f"{path} {what}: expected a finished folder of fianchetto-prepare expand") from None
         self.layout = Layout.of(manifest)
         self.positions = manifest["positions"]
         self.per_shard = manifest["positions_per_shard"]
         self.shards = manifest["shards"]
+        for number, expected in enumerate(manifest.get("shard_bytes", ())):
+            file = self.file(number)
+            found = file.stat().st_size if file.exists() else None
+            if found != expected:
+                what = "is missing" if found is None else f"has {found} bytes, expected {expected}"
+                raise DataError(f"{file} {what}: remove {path} and expand the games anew")
+
+    def file(self, number: int) -> Path:
+        """Where a shard lies."""
+        return self.path / f"shard-{number:05}.npy"
 
     def read(self, number: int) -> Shard:
         """One shard."""
-        path = self.path / f"shard-{number:05}.npy"
+        path = self.file(number)
         try:
             with open(path, "rb") as file:
                 return Shard(np.load(file), np.load(file))

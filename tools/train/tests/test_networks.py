@@ -28,7 +28,7 @@ def test_parameter_counts():
 
 
 def test_unknown_sizes_are_named():
-    with pytest.raises(ValueError, match="channel.*it has action_size, blocks"):
+    with pytest.raises(ValueError, match="no size named channel: it has channels, blocks"):
         networks.build("residual", {"channel": 64})
     with pytest.raises(ValueError, match="--move-kernels"):
         networks.build("from-to", {}, move_kernels=True)

@@ -12,7 +12,7 @@ import torch
 
 from fianchetto_train.distributed import World
 from fianchetto_train.log import read
-from fianchetto_train.checkpoint import RunError, load_state
+from fianchetto_train.checkpoint import RunError, atomic_save, load_state
 from fianchetto_train.run import Run, Settings, settings_of
 
 SMALL = {"channels": 16, "blocks": 1, "se": True}
@@ -107,6 +107,37 @@ def test_a_killed_run_goes_on_from_its_checkpoint(shards, tmp_path):
     assert sorted(os.listdir(out)) == ["log.csv", "network.pt", "state.pt"]
 
 
+def test_one_run_at_a_time_in_a_folder(shards, tmp_path):
+    out = tmp_path / "run"
+    options = ["--out", out, "--sizes", "channels=16,blocks=1", "--shards", shards / "train", "--positions", "100"]
+    assert subprocess.run(command(*options), env=ENVIRONMENT).returncode == 0
+    from fianchetto_train.__main__ import keep_out_others
+
+    handle = keep_out_others(out)
+    again = [*command("--out", out, "--resume", "--positions", "1000")]
+    done = subprocess.run(again, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 1 and "another run is at work" in done.stderr and done.stderr.count("\n") == 1
+    os.close(handle)
+    assert subprocess.run(again, env=ENVIRONMENT).returncode == 0
+
+
+def test_a_full_disk_is_told_and_harms_nothing(tmp_path):
+    atomic_save({"a": torch.zeros(10)}, tmp_path / "state.pt")
+    (tmp_path / "state.pt.tmp").symlink_to("/dev/full")
+    with pytest.raises(RunError, match="state.pt cannot be written"):
+        atomic_save({"a": torch.zeros(1000)}, tmp_path / "state.pt")
+    assert len(load_state(tmp_path / "state.pt")["a"]) == 10
+    assert os.listdir(tmp_path) == ["state.pt"]
+
+
+def test_all_held_out_positions_count(shards, tmp_path):
+    """1,500 do not divide by the size of the batches they are measured in."""
+    chosen = settings(shards, held_out=str(shards / "train"), validate_positions=1500)
+    learner = run(tmp_path / "run", chosen)
+    assert sum(len(batch.result) for batch in learner.held_out) == 1500
+    assert learner.validate()["top1"] * 1500 == pytest.approx(round(learner.validate()["top1"] * 1500), abs=1e-3)
+
+
 def test_control_c_saves(shards, tmp_path):
     out = tmp_path / "run"
     options = ["--out", out, "--sizes", "channels=16,blocks=1", "--shards", shards / "train", "--minutes", "10"]
@@ -165,9 +196,12 @@ def test_beginning_with_a_checkpoint(shards, tmp_path):
 
 @pytest.mark.parametrize("options,message", [
     (["--minutes", "1"], "--shards or --games"),
-    (["--shards", "nowhere", "--positions", "10"], "no manifest.json"),
+    (["--shards", "nowhere", "--positions", "10"], "nowhere is no folder"),
     (["--shards", "nowhere"], "budget"),
-    (["--resume"], "state.pt is not there"),
+    (["--resume"], "without --resume"),
+    (["--shards", "nowhere", "--positions", "10", "--sizes", "channels,blocks=1"], "channels must be a whole number"),
+    (["--shards", "nowhere", "--positions", "10", "--sizes", "channels=0"], "at least 1"),
+    (["--shards", "nowhere", "--positions", "10", "--sizes", "se=3"], "se is a switch"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(options, message, tmp_path):
     done = subprocess.run(command("--out", tmp_path / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)

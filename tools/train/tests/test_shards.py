@@ -114,6 +114,17 @@ def test_damaged_data_is_named(shards, tmp_path):
         take(stream.epochs(0, 0), 1)
 
 
+def test_missing_and_cut_shards_are_found_at_once(tmp_path):
+    folder = expand("canonical12", 100, tmp_path / "shards")
+    shard = folder / "shard-00000.npy"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    with pytest.raises(DataError, match="shard-00000.npy has .* expected"):
+        Folder(folder)
+    shard.unlink()
+    with pytest.raises(DataError, match="shard-00000.npy is missing"):
+        Folder(folder)
+
+
 def test_prefetch_hands_errors_over():
     def source():
         yield 1

@@ -18,9 +18,15 @@ ENCODINGS = {"residual": "canonical19", "sigma-go": "absolute14", "from-to": "ca
 def build(family: str, sizes: dict, move_kernels: bool = False) -> nn.Module:
     """A network with fresh weights. `sizes` may leave out what has a default; others are refused."""
     config_type, network_type = FAMILIES[family]
-    known = {field.name for field in fields(config_type)}
-    if unknown := sizes.keys() - known:
-        raise ValueError(f"{family} has no size named {', '.join(sorted(unknown))}: it has {', '.join(sorted(known))}")
+    known = {field.name: field.type for field in fields(config_type)}
+    for name, value in sizes.items():
+        if name not in known:
+            free = ", ".join(n for n in known if n not in ("input_planes", "action_size"))
+            raise ValueError(f"{family} has no size named {name}: it has {free}")
+        if known[name] is bool and not isinstance(value, bool):
+            raise ValueError(f"{name} is a switch: give it without a number, or leave it away")
+        if known[name] is int and (isinstance(value, bool) or value < 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, as in {name}=8")
     config = config_type(**sizes)
     if family == "residual":
         return network_type(config, move_kernels)
