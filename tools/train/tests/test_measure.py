@@ -402,7 +402,7 @@ def test_the_verb(tmp_path, monkeypatch, capsys):
         np.save(file, data.legal)
     manifest = {"encoding": "canonical19", "square_planes": SQUARES, "constant_planes": [12, 13, 14, 15, 17, 18]}
     manifest |= {"positions": 2, "positions_per_shard": 10, "shards": 1}
-    (folder / "is no folder").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     lines = [f"m,{TWO_MATES_NO_AIR[0]},{TWO_MATES_NO_AIR[1]},900,80,mateIn1"]
     csv = write(tmp_path / "p.csv", lines)
     network, out = tmp_path / "network.pt", tmp_path / "figures.json"
