@@ -79,13 +79,8 @@ class Batch:
         files = torch.arange(8, dtype=torch.uint8, device=self.squares.device)
         bits = (self.squares[..., None] >> files) & 1
         constants = (self.constants.float() / 100)[:, :, None, None].expand(-1, -1, 8, 8)
-        planes = torch.cat((bits.float(), constants), 1)[:, layout.order_on(planes_device(self))]
+        planes = torch.cat((bits.float(), constants), 1)[:, layout.order_on(self.squares.device)]
         return planes.contiguous(memory_format=torch.channels_last)
-
-
-def planes_device(batch: Batch) -> torch.device:
-    """Where a batch lies."""
-    return batch.squares.device
 
 
 @dataclass(frozen=True)
