@@ -1,6 +1,7 @@
 //! `describe`: what a weights file holds, and what this machine will run it with.
 
-use super::{Failure, engine, grouped};
+use super::{Failure, grouped};
+use fianchetto::engine;
 use fianchetto::network::{Contents, Network, Spec};
 use fianchetto::uci::Options;
 use std::io::Write;

@@ -1,16 +1,17 @@
 //! From options to a network, something that runs it, and a player.
 
-use super::Failure;
-use super::arguments::Kernel;
-use fianchetto::backend::Backend;
-use fianchetto::backend::cpu::{Cpu, Settings};
-use fianchetto::evaluator::Evaluator;
-use fianchetto::network::{self, Network, WeightsError};
-use fianchetto::search::{Player, policy::Policy};
-use fianchetto::uci::{BackendKind, Options, PlayerKind};
+use crate::backend::Backend;
+use crate::backend::cpu::Cpu;
+use crate::evaluator::Evaluator;
+use crate::network::{self, Network, WeightsError};
+use crate::search::{Player, policy::Policy};
+use crate::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
 
 /// The bytes of the weights file that the options name.
+///
+/// # Errors
+/// In words, when there are none.
 pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
     let file = &options.weights_file;
     if !file.is_empty() {
@@ -24,6 +25,9 @@ pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
 }
 
 /// The network that the options name.
+///
+/// # Errors
+/// In words, when its weights are missing or cannot be used.
 pub fn network(options: &Options) -> Result<Network, String> {
     Network::from_safetensors(&weights(options)?).map_err(|error| unusable(options, error))
 }
@@ -41,13 +45,6 @@ pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
 }
 
-/// The processor, with a network to run and kernels chosen by hand.
-pub fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, Failure> {
-    let Kernel { instructions, algorithm } = kernel;
-    let settings = Settings { threads: options.threads as usize, instructions, algorithm };
-    Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
-}
-
 /// The backend that the options name, with a network to run.
 pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     match options.backend {
@@ -57,10 +54,21 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     }
 }
 
-/// The player that the options name, loaded.
-pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
+/// The network that the options name, ready to evaluate games.
+///
+/// # Errors
+/// As [`network`].
+pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
     let network = network(options)?;
-    let evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
+    Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
+}
+
+/// The player that the options name, loaded.
+///
+/// # Errors
+/// As [`network`].
+pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
+    let evaluator = evaluator(options)?;
     Ok(match options.player {
         PlayerKind::Policy => Box::new(Policy::new(evaluator)),
     })
