@@ -57,7 +57,7 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
 /// The network that the options name, ready to evaluate games.
 ///
 /// # Errors
-/// As [`network`].
+/// As [`fn@network`].
 pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
     let network = network(options)?;
     Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
@@ -66,7 +66,7 @@ pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
 /// The player that the options name, loaded.
 ///
 /// # Errors
-/// As [`network`].
+/// As [`fn@network`].
 pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
     let evaluator = evaluator(options)?;
     Ok(match options.player {

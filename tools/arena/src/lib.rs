@@ -1,0 +1,25 @@
+//! How good a player is: games, puzzles, agreement with people.
+//!
+//! From the ground up:
+//!
+//! - [`course`]: a game as it is told to an engine; [`limits`]: how long it may think about it;
+//! - [`contender`]: who plays: our own players, any UCI engine, random moves;
+//! - [`openings`], [`game`]: from where a game begins, and how it is played and judged;
+//! - [`record`], [`tournament`]: many games, several at a time, none of them lost or played twice;
+//! - [`statistics`]: what follows from the results; [`table`], [`page`], [`pgn`]: how it is told.
+//!
+//! The verbs of the command line: [`games`] (`match`, `versus`, `round-robin`).
+#![deny(missing_docs)]
+
+pub mod contender;
+pub mod course;
+pub mod game;
+pub mod games;
+pub mod limits;
+pub mod openings;
+pub mod page;
+pub mod pgn;
+pub mod record;
+pub mod statistics;
+pub mod table;
+pub mod tournament;
