@@ -8,17 +8,25 @@
 //! - [`record`], [`tournament`]: many games, several at a time, none of them lost or played twice;
 //! - [`statistics`]: what follows from the results; [`table`], [`page`], [`pgn`]: how it is told.
 //!
-//! The verbs of the command line: [`games`] (`match`, `versus`, `round-robin`).
+//! The verbs of the command line: [`games`] (`match`, `versus`, `round-robin`), [`puzzles`],
+//! [`agreement`], and [`merge`](mod@merge) for
+//! what was measured in parts. What those about single positions share: [`asking`], [`chunks`], [`kind`].
 #![deny(missing_docs)]
 
+pub mod agreement;
+pub mod asking;
+pub mod chunks;
 pub mod contender;
 pub mod course;
 pub mod game;
 pub mod games;
+pub mod kind;
 pub mod limits;
+pub mod merge;
 pub mod openings;
 pub mod page;
 pub mod pgn;
+pub mod puzzles;
 pub mod record;
 pub mod statistics;
 pub mod table;

@@ -1,7 +1,10 @@
 //! The command `fianchetto-arena`: see the library of the same name.
 
 use clap::{Parser, Subcommand};
+use fianchetto_arena::agreement::Agreement;
 use fianchetto_arena::games::{Match, RoundRobin, Versus};
+use fianchetto_arena::merge::Merge;
+use fianchetto_arena::puzzles::Puzzles;
 use fianchetto_prepare::command;
 use fianchetto_prepare::failure::Failure;
 use std::io::stdout;
@@ -20,6 +23,9 @@ enum Verb {
     Match(Match),
     Versus(Versus),
     RoundRobin(RoundRobin),
+    Puzzles(Puzzles),
+    Agreement(Agreement),
+    Merge(Merge),
 }
 
 impl Verb {
@@ -29,6 +35,9 @@ impl Verb {
             Self::Match(verb) => verb.check(),
             Self::Versus(verb) => verb.check(),
             Self::RoundRobin(verb) => verb.check(),
+            Self::Puzzles(verb) => verb.check(),
+            Self::Agreement(verb) => verb.check(),
+            Self::Merge(_) => Ok(()),
         }
     }
 
@@ -38,6 +47,9 @@ impl Verb {
             Self::Match(verb) => verb.run(out),
             Self::Versus(verb) => verb.run(out),
             Self::RoundRobin(verb) => verb.run(out),
+            Self::Puzzles(verb) => verb.run(out),
+            Self::Agreement(verb) => verb.run(out),
+            Self::Merge(verb) => verb.run(out),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{arena, folder, succeed};
+use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
@@ -19,6 +20,42 @@ fn fixture() -> PathBuf {
     write("bad.pgn", "1. e4 e5 2. Ke3 *\n");
     write("other.jsonl", "{\"a\": 1}\n");
     write("torn.jsonl", "hello");
+    fs::write(folder.join("games"), include_bytes!("../../prepare/tests/data/games.fgames"))
+        .unwrap();
+    fs::write(folder.join("held-out"), include_bytes!("data/held-out.fgames")).unwrap();
+    write("zip", "PK\u{3}\u{4}");
+
+    let puzzles = include_str!("data/puzzles.csv");
+    write("puzzles.csv", puzzles);
+    let head = puzzles.lines().next().unwrap();
+    let of = |row: &str| format!("{head}\n{row}\n");
+    write("head.csv", &of(""));
+    write("cut.csv", &of("00008,8/8/8 w - - 0 1"));
+    let row = |fen: &str, moves: &str, rating: &str| {
+        of(&format!("00008,{fen},{moves},{rating},80,90,100,short,https://lichess.org,"))
+    };
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    write("odd.csv", &row(start, "e2e4 e7e5 g1f3", "1500"));
+    write("rating.csv", &row(start, "e2e4 e7e5", "x"));
+    write("fen.csv", &row("hello", "e2e4 e7e5", "1500"));
+    write("move.csv", &row(start, "e2e5 e7e5", "1500"));
+    fs::write(
+        folder.join("latin.csv"),
+        [head.as_bytes(), b"\n0\xe9,8,e2e4 e7e5,1500,,,,,,\n"].concat(),
+    )
+    .unwrap();
+
+    let run = |arguments: &str| succeed(&arguments.split(' ').collect::<Vec<_>>(), &folder);
+    for (seed, shard, out) in [(1, 0, "p0"), (2, 1, "q1"), (1, 1, "short1")] {
+        let sample = format!("puzzles puzzles.csv --per-cell 1 --player random --seed {seed}");
+        run(&format!("{sample} --shard {shard}/2 --out {out}"));
+    }
+    let mut short: Value =
+        serde_json::from_slice(&fs::read(folder.join("short1.json")).unwrap()).unwrap();
+    short["outcomes"].as_array_mut().unwrap().pop();
+    write("short1.json", &short.to_string());
+    run("agreement held-out --player random --positions 5 --shard 0/2 --out a0");
+
     let arguments = "match --player policy --player random --games 2 --out damaged";
     succeed(&arguments.split(' ').collect::<Vec<_>>(), &folder);
     let record = fs::read_to_string(folder.join("damaged.jsonl")).unwrap();

@@ -1,5 +1,6 @@
 //! Who plays: our own players in this process, any UCI engine as a program, or random moves.
 
+mod ask;
 mod in_process;
 mod program;
 mod random;
@@ -7,6 +8,7 @@ mod spec;
 
 use crate::course::Course;
 use crate::limits::Turn;
+pub use ask::{Asker, Reply};
 use fianchetto::chess::Move;
 use fianchetto::search::Score;
 use fianchetto::uci::Options;

@@ -173,6 +173,7 @@ impl Contenders {
         if !(least..=most).contains(&count) {
             let expected = match (least, most) {
                 (1, 1) => "1 contender".to_owned(),
+                (1, usize::MAX) => "at least 1 contender".to_owned(),
                 (least, usize::MAX) => format!("at least {least} contenders"),
                 (least, most) if least == most => format!("{least} contenders"),
                 _ => format!("{least} to {most} contenders"),
