@@ -36,6 +36,16 @@ pub struct Bars<'a> {
 
 const SIZE: (u32, u32) = (760, 340);
 
+/// Colours that people with colour blindness tell apart, too (Okabe and Ito 2008).
+const COLORS: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+];
+
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;\
 color:#222;background:#fff}table{border-collapse:collapse;margin:.6em 0 1.6em;font-variant-numeric:tabular-nums}\
 td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child\
@@ -123,8 +133,10 @@ fn draw(bars: &Bars<'_>) -> Result<String, Box<dyn std::error::Error>> {
     let values = || bars.series.iter().flat_map(|(_, values)| values.iter().flatten().flatten());
     let finite = || values().copied().filter(|value| value.is_finite());
     let (least, most) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));
-    let room = 0.08 * (most - least).max(1e-9);
-    let bottom = if least < 0.0 { least - room } else { 0.0 };
+    let span = (most - least).max(1e-9);
+    let bottom = if least < 0.0 { least - 0.08 * span } else { 0.0 };
+    // The names of the series stand above the bars.
+    let top = most + span * (0.08 + 0.08 * bars.series.len() as f64);
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -135,7 +147,7 @@ fn draw(bars: &Bars<'_>) -> Result<String, Box<dyn std::error::Error>> {
             .margin(8)
             .x_label_area_size(28)
             .y_label_area_size(52)
-            .build_cartesian_2d(0.0..groups as f64, bottom..most + room)?;
+            .build_cartesian_2d(0.0..groups as f64, bottom..top)?;
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -145,7 +157,7 @@ fn draw(bars: &Bars<'_>) -> Result<String, Box<dyn std::error::Error>> {
             .draw()?;
         let count = bars.series.len() as f64;
         for (i, (name, values)) in bars.series.iter().enumerate() {
-            let color = Palette99::pick(i).to_rgba();
+            let color = COLORS[i % COLORS.len()].to_rgba();
             let width = 0.8 / count;
             let placed = values.iter().enumerate().filter_map(|(group, value)| {
                 let value = value.filter(|ends| ends.iter().all(|end| end.is_finite()))?;
@@ -177,6 +189,7 @@ fn draw(bars: &Bars<'_>) -> Result<String, Box<dyn std::error::Error>> {
         if bars.series.len() > 1 {
             chart
                 .configure_series_labels()
+                .position(SeriesLabelPosition::UpperRight)
                 .background_style(WHITE.mix(0.8))
                 .border_style(BLACK.mix(0.2))
                 .draw()?;

@@ -85,9 +85,11 @@ impl Tally {
         Some((squares / pairs as f64 / pairs as f64).sqrt())
     }
 
-    /// The Elo difference with its 95 % interval, both ends of the score's interval turned into Elo.
+    /// The Elo difference with its 95 % interval, both ends of the score's interval turned into Elo. Pairs that
+    /// all ended alike say nothing about their spread: the interval is without end then.
     pub fn elo(&self) -> Option<Interval> {
         let (score, error) = (self.score()?, self.error()?);
+        let error = if error > 0.0 { error } else { f64::INFINITY };
         let elo = |score: f64| elo_of_score(score.clamp(0.0, 1.0));
         Some(Interval {
             low: elo(score - TWO_SIDED_95 * error),
