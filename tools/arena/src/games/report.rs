@@ -167,37 +167,39 @@ fn cross_table(
         });
         found.next()
     };
-    let mut standings: Vec<(usize, Tally)> = (0..count)
+    let mut standings: Vec<(usize, Tally, f64)> = (0..count)
         .map(|row| {
-            let tallies = (0..count).filter_map(|column| against(row, column));
-            (row, tallies.fold(Tally::default(), |sum, tally| sum.plus(&tally)))
+            let tallies: Vec<Tally> =
+                (0..count).filter_map(|column| against(row, column)).collect();
+            let all = tallies.iter().fold(Tally::default(), |sum, tally| sum.plus(tally));
+            (row, all, combined_error(&tallies))
         })
         .collect();
     let score = |tally: &Tally| tally.score().unwrap_or_default();
-    standings.sort_by(|(_, a), (_, b)| score(b).total_cmp(&score(a)));
+    standings.sort_by(|(_, a, _), (_, b, _)| score(b).total_cmp(&score(a)));
 
     let columns = (1..=count).map(|place| place.to_string());
     let heads = ["".to_owned()].into_iter().chain(columns);
     let mut table = Table::new(heads.chain(["games", "score %"].map(str::to_owned)));
-    for (place, (row, all)) in standings.iter().enumerate() {
+    for (place, (row, all, error)) in standings.iter().enumerate() {
         let label = &tournament.contenders[*row].label;
-        let cells = standings.iter().map(|(column, _)| match against(*row, *column) {
+        let cells = standings.iter().map(|(column, _, _)| match against(*row, *column) {
             Some(tally) => percent(tally.score()),
             None => "x".to_owned(),
         });
         let ends = [
             all.games().to_string(),
-            format!("{} ± {}", percent(all.score()), percent(all.error())),
+            format!("{} ± {}", percent(all.score()), percent(Some(*error))),
         ];
         table.row([format!("{} {label}", place + 1)].into_iter().chain(cells).chain(ends));
     }
     page.table("Cross table: score in percent against the contender of this number", table);
-    let values = standings.iter().map(|(_, tally)| {
-        let (score, error) = (100.0 * tally.score()?, 100.0 * tally.error()?);
+    let values = standings.iter().map(|(_, tally, error)| {
+        let (score, error) = (100.0 * tally.score()?, 100.0 * error);
         Some([score - error, score, score + error])
     });
     let labels =
-        standings.iter().map(|(row, _)| tournament.contenders[*row].label.clone()).collect();
+        standings.iter().map(|(row, _, _)| tournament.contenders[*row].label.clone()).collect();
     let series = vec![("score".to_owned(), values.collect())];
     page.plot(&Bars {
         title: "Score against all others, with its standard error",
@@ -205,6 +207,14 @@ fn cross_table(
         labels,
         series,
     })
+}
+
+/// The standard error of the score over several opponents, each of whom is met so often by design: how they
+/// differ is no error.
+fn combined_error(tallies: &[Tally]) -> f64 {
+    let games: u64 = tallies.iter().map(Tally::games).sum();
+    let parts = tallies.iter().map(|tally| tally.games() as f64 * tally.error().unwrap_or(0.0));
+    parts.map(|part| part * part).sum::<f64>().sqrt() / games.max(1) as f64
 }
 
 /// All games as PGN, by number.
@@ -218,4 +228,31 @@ pub fn pgn(tournament: &Tournament, record: &Record) -> std::result::Result<Stri
         pgn::write(&Heading { round, white, black }, played)
     });
     texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten pairs each of which scores 1/4 or 3/4 have the error sqrt(1/16 / 10), and two such opponents
+    /// together 1/sqrt(2) of it, as does one with twice the pairs.
+    #[test]
+    fn errors_over_opponents_combine() {
+        let pairs = |half_points: [u8; 2]| {
+            let mut tally = Tally::default();
+            (0..5).for_each(|_| tally.add_pair([half_points[0], 0]));
+            (0..5).for_each(|_| tally.add_pair([half_points[1], 2]));
+            tally
+        };
+        let even = pairs([1, 1]);
+        let expected = (1.0 / 160.0_f64).sqrt();
+        assert!((even.error().unwrap() - expected).abs() < 1e-12);
+        assert!((combined_error(&[even, even]) - expected / 2.0_f64.sqrt()).abs() < 1e-12);
+        assert!((combined_error(&[even.plus(&even)]) - expected / 2.0_f64.sqrt()).abs() < 1e-12);
+        // An opponent who always loses takes nothing away from what is known.
+        let mut won = Tally::default();
+        (0..10).for_each(|_| won.add_pair([2, 2]));
+        assert!((combined_error(&[even, won]) - expected / 2.0).abs() < 1e-12);
+        assert_eq!(combined_error(&[]), 0.0);
+    }
 }
