@@ -25,6 +25,8 @@ mod order;
 mod peak;
 mod product;
 mod simd;
+#[cfg(test)]
+mod tests;
 mod tower;
 mod winograd;
 
