@@ -73,22 +73,23 @@ fn cpu(spec: &Spec, set: Instructions, algorithm: Algorithm, threads: usize) -> 
     Cpu::with(network(spec), settings).unwrap()
 }
 
-/// Sizes below, at and between the blocks of every instruction set.
+/// Sizes below, at and between the blocks of every instruction set. No more work than a machine without
+/// any of them, emulated, does in a minute.
 #[test]
 fn every_kernel_is_the_reference() {
-    for channels in [1, 3, 8, 12, 16, 33, 64, 128, 256] {
-        let spec = spec(channels);
-        let expected = expected(&spec, 9);
+    for (channels, blocks) in [(1, 2), (3, 2), (8, 2), (12, 2), (16, 2), (33, 2), (96, 1)] {
+        let spec = Spec { blocks, ..spec(channels) };
+        let expected = expected(&spec, 8);
         let largest =
             expected.iter().flat_map(|(logits, _)| logits).fold(0.0, |m: f64, x| m.max(x.abs()));
         assert!(largest > 0.1, "{channels} channels: the logits are too small to tell anything");
         for (set, algorithm) in kernels() {
             let mut cpu = cpu(&spec, set, algorithm, 1);
-            for n in [1, 2, 3, 9] {
-                let outputs = evaluate(&mut cpu, &spec, 9 - n, n);
+            for n in [1, 3, 8] {
+                let outputs = evaluate(&mut cpu, &spec, 8 - n, n);
                 let logits = outputs.logits.chunks(INDICES.len());
                 for ((logits, value), expected) in
-                    logits.zip(&outputs.values).zip(&expected[9 - n..])
+                    logits.zip(&outputs.values).zip(&expected[8 - n..])
                 {
                     let case = format!("{channels} channels, {set}, {algorithm}, batch {n}");
                     for (&logit, expected) in logits.iter().zip(&expected.0) {
@@ -106,14 +107,14 @@ fn every_kernel_is_the_reference() {
 /// The same bits for any number of threads, any neighbours in the batch, and at every call.
 #[test]
 fn a_position_has_the_same_bits_whoever_computes_it() {
-    for (channels, blocks) in [(24, 2), (64, 1), (128, 1)] {
-        let spec = Spec { blocks, ..spec(channels) };
+    for (channels, recurrence) in [(24, 2), (128, 1)] {
+        let spec = Spec { blocks: 1, recurrence, ..spec(channels) };
         for (set, algorithm) in kernels() {
             let mut alone = cpu(&spec, set, algorithm, 1);
-            let single: Vec<_> = (0..9).map(|i| evaluate(&mut alone, &spec, i, 1)).collect();
+            let single: Vec<_> = (0..5).map(|i| evaluate(&mut alone, &spec, i, 1)).collect();
             for threads in 1..=3 {
                 let mut cpu = cpu(&spec, set, algorithm, threads);
-                for (first, n) in [(0, 9), (0, 1), (3, 2), (4, 5), (8, 1), (1, 4), (0, 9)] {
+                for (first, n) in [(0, 5), (1, 2), (4, 1), (2, 3)] {
                     let outputs = evaluate(&mut cpu, &spec, first, n);
                     let single = Outputs {
                         logits: single[first..first + n]
@@ -137,12 +138,13 @@ fn a_position_has_the_same_bits_whoever_computes_it() {
 /// What is chosen when nobody says, over all batch sizes at which the choice may change.
 #[test]
 fn the_choice_is_one_of_the_kernels() {
-    let spec = Spec { encoding: Encoding::Absolute14, gate: false, se_width: None, ..spec(64) };
+    let plain = Spec { encoding: Encoding::Absolute14, gate: false, se_width: None, ..spec(100) };
+    let spec = Spec { blocks: 1, recurrence: 1, ..plain };
     for set in Instructions::available() {
         let settings = Settings { threads: 2, instructions: Some(set), algorithm: None };
         let mut chosen = Cpu::with(network(&spec), settings).unwrap();
         let mut all = Algorithm::ALL.map(|algorithm| cpu(&spec, set, algorithm, 1));
-        for n in [1, 2, 3, 4, 8, 9, 16, 17, 40] {
+        for n in [1, 2, 3, 4, 8, 9, 17] {
             let outputs = bits(&evaluate(&mut chosen, &spec, 0, n));
             let same = all.iter_mut().any(|cpu| bits(&evaluate(cpu, &spec, 0, n)) == outputs);
             assert!(same, "{set}, batch {n}");

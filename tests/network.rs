@@ -148,9 +148,9 @@ fn reference_in_f32_is_pytorch() {
     }
 }
 
-#[test]
-fn cpu_is_pytorch_for_any_batch_and_threads() {
-    for golden in golden() {
+/// The networks of so many channels, for any batch and threads.
+fn cpu_is_pytorch(channels: usize) {
+    for golden in golden().filter(|golden| golden.spec.channels == channels) {
         for threads in [1, 3] {
             let mut cpu = Cpu::new(golden.network(), threads);
             for batch_size in [1, 7, 8, 64] {
@@ -159,6 +159,21 @@ fn cpu_is_pytorch_for_any_batch_and_threads() {
             }
         }
     }
+}
+
+#[test]
+fn cpu_is_pytorch_with_16_channels() {
+    cpu_is_pytorch(16);
+}
+
+#[test]
+fn cpu_is_pytorch_with_64_channels() {
+    cpu_is_pytorch(64);
+}
+
+#[test]
+fn cpu_is_pytorch_with_128_channels() {
+    cpu_is_pytorch(128);
 }
 
 #[test]
