@@ -1,6 +1,7 @@
 //! `describe`: what a weights file holds, and what this machine will run it with.
 
 use super::{Failure, engine, grouped};
+use fianchetto::backend::cpu::{Algorithm, Instructions};
 use fianchetto::network::{Contents, Network, Spec};
 use fianchetto::uci::Options;
 use std::io::Write;
@@ -17,6 +18,9 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         values.iter().map(|(kind, count)| format!("{} as {kind}", grouped(count))).collect();
     let stored =
         format!("{:.1} MiB: {} values", bytes.len() as f64 / f64::from(1 << 20), values.join(", "));
+    let algorithms = Algorithm::ALL.map(Algorithm::name).join(", ");
+    let algorithm =
+        format!("of {algorithms}, by a table for {} and batch sizes", channels(spec.channels));
     let rows = [
         ("weights", engine::weights_name(options).to_owned()),
         ("encoding", format!("{}, policy {}", spec.encoding.name(), spec.encoding.policy_name())),
@@ -32,6 +36,9 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         ("licence", spec.licence),
         ("runs on", format!("{}, {}", backend.name(), backend.device())),
         ("machine", machine()),
+        ("kernels", kernels()),
+        ("algorithm", algorithm),
+        ("override", "to measure others: fianchetto speed --kernel portable+direct".to_owned()),
     ];
     for (name, value) in rows {
         // The file's own words may hold anything.
@@ -56,6 +63,24 @@ fn tower(spec: &Spec) -> String {
         text += &format!(", squeeze-and-excitation of width {width}");
     }
     text
+}
+
+/// Which instruction sets there are kernels for, and why one of them is taken.
+fn kernels() -> String {
+    let taken = Instructions::preferred();
+    let mut is_faster = false;
+    let sets = Instructions::built().map(|set| {
+        let is_here = Instructions::available().any(|here| here == set);
+        let why = match is_here {
+            false => "not in this machine",
+            true if set == taken => "taken, the fastest tested here",
+            true if is_faster => "only on request, until it is tested",
+            true => "in this machine",
+        };
+        is_faster |= set == taken;
+        format!("{set} ({why})")
+    });
+    sets.collect::<Vec<_>>().join(", ")
 }
 
 fn machine() -> String {

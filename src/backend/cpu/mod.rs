@@ -76,7 +76,17 @@ impl Instructions {
         }
     }
 
-    /// Those that this processor has, the fastest last.
+    /// Those that this program has kernels for, the fastest last.
+    pub fn built() -> impl Iterator<Item = Self> {
+        let is_built = |set: &Self| match set {
+            Self::Portable => true,
+            Self::Avx2 | Self::Avx512 => cfg!(target_arch = "x86_64"),
+            Self::Neon => cfg!(target_arch = "aarch64"),
+        };
+        Self::ALL.into_iter().filter(is_built)
+    }
+
+    /// Those of them that this processor has, the fastest last.
     pub fn available() -> impl Iterator<Item = Self> {
         let has = |set: &Self| match set {
             Self::Portable => true,
