@@ -77,27 +77,52 @@ fn cpu(spec: &Spec, set: Instructions, algorithm: Algorithm, threads: usize) -> 
 #[test]
 fn every_kernel_is_the_reference() {
     for channels in [1, 3, 8, 12, 16, 33, 64, 128, 256] {
-        let spec = spec(channels);
-        let expected = expected(&spec, 9);
-        let largest =
-            expected.iter().flat_map(|(logits, _)| logits).fold(0.0, |m: f64, x| m.max(x.abs()));
-        assert!(largest > 0.1, "{channels} channels: the logits are too small to tell anything");
-        for (set, algorithm) in kernels() {
-            let mut cpu = cpu(&spec, set, algorithm, 1);
-            for n in [1, 2, 3, 9] {
-                let outputs = evaluate(&mut cpu, &spec, 9 - n, n);
-                let logits = outputs.logits.chunks(INDICES.len());
-                for ((logits, value), expected) in
-                    logits.zip(&outputs.values).zip(&expected[9 - n..])
-                {
-                    let case = format!("{channels} channels, {set}, {algorithm}, batch {n}");
-                    for (&logit, expected) in logits.iter().zip(&expected.0) {
-                        let difference = (f64::from(logit) - expected).abs() / largest;
-                        assert!(difference <= TOLERANCE, "{case}: a logit is {difference:e} off");
-                    }
-                    let difference = (f64::from(*value) - expected.1).abs();
-                    assert!(difference <= TOLERANCE, "{case}: a value is {difference:e} off");
+        check_all_kernels(&spec(channels), &[1, 2, 3, 9]);
+    }
+}
+
+/// The published size of Sigma-Go: 256 x 10, whose convolutions have biases.
+#[test]
+fn a_large_tower_is_the_reference() {
+    let spec = Spec {
+        encoding: Encoding::Absolute14,
+        channels: 256,
+        blocks: 10,
+        recurrence: 1,
+        gate: false,
+        se_width: None,
+        conv_bias: true,
+        policy_channels: 2,
+        value_channels: 1,
+        value_hidden: 256,
+        ..random_weights::small()
+    };
+    check_all_kernels(&spec, &[1, 2]);
+}
+
+/// Batches of these sizes on every kernel, against the reference.
+fn check_all_kernels(spec: &Spec, batches: &[usize]) {
+    let most = *batches.iter().max().unwrap();
+    let expected = expected(spec, most);
+    let largest =
+        expected.iter().flat_map(|(logits, _)| logits).fold(0.0, |m: f64, x| m.max(x.abs()));
+    let channels = spec.channels;
+    assert!(largest > 0.1, "{channels} channels: the logits are too small to tell anything");
+    for (set, algorithm) in kernels() {
+        let mut cpu = cpu(spec, set, algorithm, 1);
+        for &n in batches {
+            let outputs = evaluate(&mut cpu, spec, most - n, n);
+            let logits = outputs.logits.chunks(INDICES.len());
+            for ((logits, value), expected) in
+                logits.zip(&outputs.values).zip(&expected[most - n..])
+            {
+                let case = format!("{channels} channels, {set}, {algorithm}, batch {n}");
+                for (&logit, expected) in logits.iter().zip(&expected.0) {
+                    let difference = (f64::from(logit) - expected).abs() / largest;
+                    assert!(difference <= TOLERANCE, "{case}: a logit is {difference:e} off");
                 }
+                let difference = (f64::from(*value) - expected.1).abs();
+                assert!(difference <= TOLERANCE, "{case}: a value is {difference:e} off");
             }
         }
     }

@@ -313,6 +313,9 @@ impl Draft {
             ["set", key, value] => {
                 assert!(self.metadata.insert(key.into(), value.into()).is_some(), "no key {key}");
             }
+            ["new", key, value] => {
+                assert!(self.metadata.insert(key.into(), value.into()).is_none(), "a key {key}");
+            }
             ["drop", name] => {
                 let before = self.tensors.len();
                 self.tensors.retain(|tensor| tensor.0 != name);

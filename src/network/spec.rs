@@ -20,6 +20,9 @@ const SIZE: RangeInclusive<usize> = 1..=16_384;
 const BLOCKS: RangeInclusive<usize> = 0..=1_024;
 const RECURRENCE: RangeInclusive<usize> = 1..=64;
 
+/// The one key that is there only where it says `true`.
+const CONV_BIAS: &str = "conv_bias";
+
 /// What a residual policy and value network looks like. Every size is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -35,6 +38,8 @@ pub struct Spec {
     pub gate: bool,
     /// Width of the hidden layer of squeeze-and-excitation, where the blocks have it.
     pub se_width: Option<usize>,
+    /// Whether the convolutions before a BatchNorm have biases of their own.
+    pub conv_bias: bool,
     /// Channels of the policy head's 1x1 convolution.
     pub policy_channels: usize,
     /// Channels of the value head's 1x1 convolution.
@@ -104,6 +109,7 @@ impl Spec {
             recurrence: size(metadata, "recurrence", RECURRENCE)?,
             gate: switch(metadata, "gate")?,
             se_width: Some(size(metadata, "se_width", 0..=*SIZE.end())?).filter(|&width| width > 0),
+            conv_bias: metadata.contains_key(CONV_BIAS) && switch(metadata, CONV_BIAS)?,
             policy_channels: size(metadata, "policy_channels", SIZE)?,
             value_channels: size(metadata, "value_channels", SIZE)?,
             value_hidden: size(metadata, "value_hidden", SIZE)?,
@@ -114,6 +120,7 @@ impl Spec {
 
     /// The string map that [`Spec::from_metadata`] reads back.
     pub fn to_metadata(&self) -> HashMap<String, String> {
+        let conv_bias = self.conv_bias.then(|| (CONV_BIAS, "true".to_owned()));
         [
             ("format_version", FORMAT_VERSION.to_owned()),
             ("encoding", self.encoding.name().to_owned()),
@@ -130,6 +137,7 @@ impl Spec {
             ("licence", self.licence.clone()),
         ]
         .into_iter()
+        .chain(conv_bias)
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
     }
@@ -147,16 +155,16 @@ impl Spec {
 
     fn stem_tensors(&self) -> TensorList {
         let mut list = TensorList::default();
-        list.add("stem.0.weight", &[self.channels, self.encoding.planes(), 3, 3]);
-        list.batch_norm("stem.1", self.channels);
+        let shape = [self.channels, self.encoding.planes(), 3, 3];
+        list.convolution("stem.0", "stem.1", shape, self.conv_bias);
         list
     }
 
     fn block_tensors(&self, block: usize) -> TensorList {
         let (c, mut list) = (self.channels, TensorList::default());
         for n in 1..=2 {
-            list.add(&format!("tower.{block}.conv{n}.weight"), &[c, c, 3, 3]);
-            list.batch_norm(&format!("tower.{block}.bn{n}"), c);
+            let (conv, norm) = (format!("tower.{block}.conv{n}"), format!("tower.{block}.bn{n}"));
+            list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias);
         }
         if let Some(width) = self.se_width {
             list.linear(&format!("tower.{block}.se.fc1"), width, c);
@@ -171,11 +179,11 @@ impl Spec {
             list.add("gate.weight", &[c, 2 * c, 1, 1]);
             list.add("gate.bias", &[c]);
         }
-        list.add("policy_conv.weight", &[self.policy_channels, c, 1, 1]);
-        list.batch_norm("policy_bn", self.policy_channels);
+        let head = |channels| [channels, c, 1, 1];
+        let (policy, value) = (head(self.policy_channels), head(self.value_channels));
+        list.convolution("policy_conv", "policy_bn", policy, self.conv_bias);
         list.linear("policy_fc", self.encoding.policy_size(), 64 * self.policy_channels);
-        list.add("value_conv.weight", &[self.value_channels, c, 1, 1]);
-        list.batch_norm("value_bn", self.value_channels);
+        list.convolution("value_conv", "value_bn", value, self.conv_bias);
         list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
         list.linear("value_fc2", 1, self.value_hidden);
         list
@@ -198,9 +206,14 @@ impl TensorList {
         self.0.push((name.to_owned(), shape.to_vec()));
     }
 
-    fn batch_norm(&mut self, name: &str, channels: usize) {
+    /// A convolution and the BatchNorm after it.
+    fn convolution(&mut self, name: &str, norm: &str, shape: [usize; 4], bias: bool) {
+        self.add(&format!("{name}.weight"), &shape);
+        if bias {
+            self.add(&format!("{name}.bias"), &shape[..1]);
+        }
         for part in ["weight", "bias", "running_mean", "running_var"] {
-            self.add(&format!("{name}.{part}"), &[channels]);
+            self.add(&format!("{norm}.{part}"), &shape[..1]);
         }
     }
 
@@ -245,7 +258,8 @@ fn switch(metadata: &HashMap<String, String>, key: &'static str) -> Result<bool,
 mod tests {
     use super::*;
 
-    /// 10,915,809 and 11,049,313 parameters: the figures of the published RDTChess networks.
+    /// 10,915,809 and 11,049,313 parameters: the figures of the published RDTChess networks. Sigma-Go, about
+    /// 12.5 million: as PyTorch counts them in a network of the published names.
     #[test]
     fn parameter_counts_of_the_published_networks() {
         let plain = Spec {
@@ -255,6 +269,7 @@ mod tests {
             recurrence: 1,
             gate: false,
             se_width: None,
+            conv_bias: false,
             policy_channels: 32,
             value_channels: 16,
             value_hidden: 128,
@@ -262,8 +277,21 @@ mod tests {
             licence: "none".into(),
         };
         assert_eq!(plain.parameters(), 10_915_809);
-        let gated = Spec { recurrence: 2, gate: true, se_width: Some(32), ..plain };
+        let gated = Spec { recurrence: 2, gate: true, se_width: Some(32), ..plain.clone() };
         assert_eq!(gated.parameters(), 11_049_313);
-        assert_eq!(Spec::from_metadata(&gated.to_metadata()), Ok(gated));
+        let white = Spec {
+            encoding: Encoding::Absolute14,
+            channels: 256,
+            blocks: 10,
+            conv_bias: true,
+            policy_channels: 2,
+            value_channels: 1,
+            value_hidden: 256,
+            ..plain
+        };
+        assert_eq!(white.parameters(), 12_448_714);
+        for spec in [gated, white] {
+            assert_eq!(Spec::from_metadata(&spec.to_metadata()), Ok(spec));
+        }
     }
 }

@@ -351,12 +351,17 @@ impl Layers<'_> {
         Ok(Convolution { weight: array(shape, weight), bias: Array1::from(bias) })
     }
 
-    /// A convolution without bias and the BatchNorm after it, as one convolution with a bias.
+    /// A convolution and the BatchNorm after it, as one convolution with a bias.
     fn normalised<T: Real>(&self, conv: &str, norm: &str) -> Result<Convolution<T>, WeightsError> {
         let (shape, weight) = self.tensor::<f32>(&format!("{conv}.weight"))?;
         let part = |part: &str| Ok(self.tensor::<f64>(&format!("{norm}.{part}"))?.1);
         let (gain, offset) = (part("weight")?, part("bias")?);
         let (mean, variance) = (part("running_mean")?, part("running_var")?);
+        // There only where the architecture has it.
+        let bias = match self.0.tensor(&format!("{conv}.bias")) {
+            Ok(_) => self.tensor::<f64>(&format!("{conv}.bias"))?.1,
+            Err(_) => vec![0.0; mean.len()],
+        };
         if let Some(&found) = variance.iter().find(|&&variance| variance < 0.0) {
             let (name, expected) = (format!("{norm}.running_var"), "no negative variance");
             return Err(WeightsError::Number { name, found, expected });
@@ -371,8 +376,9 @@ impl Layers<'_> {
                 filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale))
             })
             .collect();
-        let bias: Array1<T> =
-            (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
+        let bias: Array1<T> = (0..scale.len())
+            .map(|o| T::from_f64(offset[o] + (bias[o] - mean[o]) * scale[o]))
+            .collect();
         // A network with an infinite weight would not fail: ReLU turns a NaN into 0.
         if let Some(infinite) = folded.iter().chain(&bias).find(|x| !x.is_finite()) {
             let name = format!("{conv}.weight");

@@ -25,10 +25,12 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}; needs torch, numpy and chess (pip)", flush=True)
     sys.exit(3)
 
+import absolute14
 import canonical19
-from random_weights import PLANES, POLICY_SIZE, Spec, weights
+from random_weights import ABSOLUTE, PLANES, POLICY_SIZES, Spec, weights
 
 HERE = Path(__file__).parent
+ENCODINGS = {"absolute14": absolute14, "canonical19": canonical19}
 TOLERANCE = 1e-11  # relative; absolute for numbers below 1
 
 SMALL_HEADS = dict(policy_channels=8, value_channels=4, value_hidden=24)
@@ -43,6 +45,7 @@ CONFIGURATIONS = {
     "64x8-gate-se": (Spec(64, 8, gate=True, se_width=16, **SMALL_HEADS), 2),
     "128x8": (Spec(128, 8), 2),
     "128x8-r2-gate-se": (Spec(128, 8, recurrence=2, gate=True, se_width=32), 6),
+    "24x3-absolute": (Spec(24, 3, **ABSOLUTE), 3),
 }
 
 
@@ -63,11 +66,11 @@ class SqueezeExcitation(nn.Module):
 class Block(nn.Module):
     """A residual block."""
 
-    def __init__(self, channels: int, se_width: int):
+    def __init__(self, channels: int, se_width: int, bias: bool):
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
         self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
         self.bn2 = nn.BatchNorm2d(channels)
         self.se = SqueezeExcitation(channels, se_width) if se_width else nn.Identity()
 
@@ -82,21 +85,21 @@ class Network(nn.Module):
 
     def __init__(self, spec: Spec):
         super().__init__()
-        c = spec.channels
+        c, bias = spec.channels, spec.conv_bias
         self.recurrence = spec.recurrence
-        stem = nn.Conv2d(PLANES, c, 3, padding=1, bias=False)
+        stem = nn.Conv2d(PLANES[spec.encoding], c, 3, padding=1, bias=bias)
         self.stem = nn.Sequential(stem, nn.BatchNorm2d(c), nn.ReLU())
-        self.tower = nn.Sequential(*(Block(c, spec.se_width) for _ in range(spec.blocks)))
+        self.tower = nn.Sequential(*(Block(c, spec.se_width, bias) for _ in range(spec.blocks)))
         self.gate = nn.Conv2d(2 * c, c, 1) if spec.gate else None
-        self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=False)
+        self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=bias)
         self.policy_bn = nn.BatchNorm2d(spec.policy_channels)
-        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZE)
-        self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=False)
+        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZES[spec.encoding])
+        self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=bias)
         self.value_bn = nn.BatchNorm2d(spec.value_channels)
         self.value_fc1 = nn.Linear(64 * spec.value_channels, spec.value_hidden)
         self.value_fc2 = nn.Linear(spec.value_hidden, 1)
 
-    def forward(self, planes):  # [batch, 19, 8, 8] -> logits [batch, 4096], value [batch]
+    def forward(self, planes):  # [batch, planes, 8, 8] -> logits [batch, moves], value [batch]
         state = self.stem(planes)
         for _ in range(self.recurrence):
             candidate = self.tower(state)
@@ -131,16 +134,16 @@ def positions() -> list[chess.Board]:
     return [chess.Board(fen) for fen in (HERE / "positions.txt").read_text().splitlines()]
 
 
-def legal(board: chess.Board) -> list[int]:
-    """The distinct policy indices of the legal moves, in the order of `canonical19`."""
-    return list(dict.fromkeys(index for _, index in canonical19.legal_indices(board)))
+def legal(encoding, board: chess.Board) -> list[int]:
+    """The distinct policy indices of the legal moves, in the order of the encoding's module."""
+    return list(dict.fromkeys(index for _, index in encoding.legal_indices(board)))
 
 
 @torch.no_grad()
 def outputs(spec: Spec, seed: int, boards: list[chess.Board]):
-    """Logits `[positions, 4096]` and values `[positions]` of a random network, float64."""
+    """Logits `[positions, moves]` and values `[positions]` of a random network, float64."""
     network = load(spec, weights(spec, seed))
-    planes = np.stack([canonical19.planes(board) for board in boards])
+    planes = np.stack([ENCODINGS[spec.encoding].planes(board) for board in boards])
     logits, values = network(torch.from_numpy(planes).double())
     return logits.numpy(), values.numpy()
 
@@ -195,11 +198,11 @@ def main() -> None:
 
     boards = positions()
     fens = [board.fen(en_passant="fen") for board in boards]
-    indices = [legal(board) for board in boards]
     wrong = 0
     for name, (spec, seed) in CONFIGURATIONS.items():
         if arguments.only not in (None, name):
             continue
+        indices = [legal(ENCODINGS[spec.encoding], board) for board in boards]
         logits, values = outputs(spec, seed, boards)
         path = HERE / "network" / f"{name}.tsv"
         if arguments.check:

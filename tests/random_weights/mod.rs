@@ -19,6 +19,7 @@ pub fn small() -> Spec {
         recurrence: 2,
         gate: true,
         se_width: Some(2),
+        conv_bias: false,
         policy_channels: 1,
         value_channels: 1,
         value_hidden: 4,

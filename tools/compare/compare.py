@@ -24,10 +24,12 @@ import onnxruntime
 
 from export_onnx import export, read  # this import also makes tests/golden importable
 
+import absolute14
 import canonical19
 import random_weights
 from predict import predict
 
+ENCODINGS = {"absolute14": absolute14, "canonical19": canonical19}
 POSITIONS = Path(canonical19.__file__).with_name("positions.txt")
 PROGRAMS = ("ours", "full", "cut")
 
@@ -72,26 +74,27 @@ def start_session(model, threads: int) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers)
 
 
-def differences(binary: str, weights: str, session) -> tuple[float, float]:
+def differences(binary: str, weights: str, session, encoding: str) -> tuple[float, float]:
     """Largest difference in the probability of a legal move, and in value."""
     boards = [chess.Board(fen) for fen in POSITIONS.read_text().splitlines()]
     ours = predict(binary, weights, [board.fen(en_passant="fen") for board in boards])
-    planes = np.stack([canonical19.planes(board) for board in boards])
+    planes = np.stack([ENCODINGS[encoding].planes(board) for board in boards])
     logits, values = session.run(["policy", "value"], {"planes": planes})
     worst_p = worst_value = 0.0
     for board, answer, row, value in zip(boards, ours, logits.astype(np.float64), values):
-        moves, indices = zip(*canonical19.legal_indices(board))
+        moves, indices = zip(*ENCODINGS[encoding].legal_indices(board))
         weight = np.exp(row[list(indices)] - row[list(indices)].max())
         for move, p in zip(moves, weight / weight.sum()):
             worst_p = max(worst_p, abs(answer["moves"][move] - p))
-        worst_value = max(worst_value, abs(answer["value"] - value[0]))
+        for_white = encoding == "absolute14" and board.turn == chess.BLACK
+        worst_value = max(worst_value, abs(answer["value"] - (-value[0] if for_white else value[0])))
     return float(worst_p), float(worst_value)
 
 
-def measure(arguments, weights: str, models: dict) -> tuple[list[dict], str]:
+def measure(arguments, weights: str, models: dict, encoding: str) -> tuple[list[dict], str]:
     """All rounds of every number of threads and batch size, and our backend's name."""
     boards = [chess.Board(fen) for fen in POSITIONS.read_text().splitlines()]
-    planes = np.stack([canonical19.planes(board) for board in boards])
+    planes = np.stack([ENCODINGS[encoding].planes(board) for board in boards])
     cores, results, backend = sorted(os.sched_getaffinity(0)), [], ""
     for threads in arguments.threads:
         if threads > len(cores):
@@ -166,9 +169,9 @@ def main() -> None:
         tensors, spec = read(weights)
         models = {"full": export(tensors, spec), "cut": export(tensors, spec, policy_layer=False)}
         worst_p, worst_value = differences(
-            arguments.binary, weights, start_session(models["full"], threads=1)
+            arguments.binary, weights, start_session(models["full"], threads=1), spec.encoding
         )
-        results, backend = measure(arguments, weights, models)
+        results, backend = measure(arguments, weights, models, spec.encoding)
 
     print(f"network {arguments.random or arguments.weights}, our backend {backend}")
     print(f"ONNX Runtime {onnxruntime.__version__} on {processor()}, {os.cpu_count()} cores")

@@ -23,6 +23,7 @@ impl Config {
             ("recurrence", spec.recurrence),
             ("gated", usize::from(spec.gate)),
             ("se_width", spec.se_width.unwrap_or(0)),
+            ("conv_bias", usize::from(spec.conv_bias)),
         ];
         let entries = entries.map(|(key, value)| (key.to_owned(), (value, "__metadata__")));
         Self { entries: entries.into() }
@@ -53,6 +54,7 @@ impl Config {
                 "gated" | "gate" => usize::from(spec.gate),
                 "se" if said <= 1 => usize::from(spec.se_width.is_some()),
                 "se" | "se_width" => spec.se_width.unwrap_or(0),
+                "conv_bias" => usize::from(spec.conv_bias),
                 "recurrence" => continue,
                 other => {
                     notes.push(format!(

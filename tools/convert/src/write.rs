@@ -170,14 +170,15 @@ impl<'t> Weights<'t> {
 
     /// What was written, for people.
     pub fn summary(&self, path: &Path, dtype: Float, size: usize) -> Vec<String> {
-        let Spec { channels, blocks, recurrence, gate, se_width, .. } = self.spec;
+        let Spec { channels, blocks, recurrence, gate, se_width, conv_bias, .. } = self.spec;
         let se = se_width.map_or_else(|| "no SE".to_owned(), |width| format!("SE width {width}"));
         vec![
             format!(
-                "architecture: {}, {channels} channels, {blocks} blocks, tower applied {recurrence}x, {}, {se}, \
+                "architecture: {}, {channels} channels, {blocks} blocks, tower applied {recurrence}x, {}, {se}{}, \
                  policy head {}, value head {} -> {}",
                 self.spec.encoding.name(),
                 if *gate { "gate" } else { "no gate" },
+                if *conv_bias { ", biases before BatchNorm" } else { "" },
                 self.spec.policy_channels,
                 self.spec.value_channels,
                 self.spec.value_hidden,

@@ -28,7 +28,14 @@ fn architecture(network: &Network) -> String {
         (spec.channels, spec.policy_channels, spec.value_channels, spec.value_hidden),
         (4, 1, 2, 3)
     );
-    format!("ok blocks={} recurrence={} gate={} se={se}", spec.blocks, spec.recurrence, spec.gate)
+    format!(
+        "ok {} blocks={} recurrence={} gate={} se={se} bias={}",
+        spec.encoding.name(),
+        spec.blocks,
+        spec.recurrence,
+        spec.gate,
+        spec.conv_bias
+    )
 }
 
 /// Every float that PyTorch sees, bit for bit.
