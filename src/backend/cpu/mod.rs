@@ -25,6 +25,8 @@ mod order;
 mod peak;
 mod product;
 mod simd;
+#[cfg(test)]
+mod tests;
 mod tower;
 mod winograd;
 
@@ -314,6 +316,17 @@ impl<S: Simd> Forward<S> {
         set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
     }
 
+    /// The memory of a group.
+    fn memory(&self, group: usize) -> &(Maps, Features) {
+        let new = || (Maps::new::<S>(&self.spec, GROUP), Features::new(&self.spec, GROUP));
+        self.groups[group].get_or_init(new)
+    }
+
+    /// Whether so many positions are one group that all threads work on, block by block.
+    fn is_shared(n: usize, threads: usize) -> bool {
+        threads > 1 && n < 2 * threads && n <= GROUP
+    }
+
     /// The group of positions that begins at `first`.
     fn group(
         &self,
@@ -323,8 +336,7 @@ impl<S: Simd> Forward<S> {
         n: usize,
         algorithm: Algorithm,
     ) {
-        let new = || (Maps::new::<S>(&self.spec, GROUP), Features::new(&self.spec, GROUP));
-        let (maps, features) = self.groups[memory].get_or_init(new);
+        let (maps, features) = self.memory(memory);
         // SAFETY: each thread has an index of its own, and this is the only use.
         let scratch = unsafe { &mut *self.scratch[member.index].0.get() };
 
@@ -354,12 +366,11 @@ impl<S: Simd> Forward<S> {
 }
 
 impl<S: Simd> Program for Forward<S> {
-    /// A few positions are one group that all threads work on, block by block; of many each thread takes
-    /// groups of its own.
+    /// All threads work on a few positions; of many each takes groups of its own.
     fn run(&self, member: &mut Member<'_>, job: u64) {
         let Job { n, algorithm } = Job::from_bits(job);
         let threads = member.threads();
-        if threads > 1 && n < 2 * threads && n <= GROUP {
+        if Self::is_shared(n, threads) {
             return self.group(member, 0, 0, n, algorithm);
         }
         let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
@@ -381,6 +392,10 @@ impl<S: Simd> Engine for Crew<Forward<S>> {
             let n = (batch.len() - first).min(JOB);
             // SAFETY: the last job is over, and this one is before the borrows are.
             unsafe { self.program().order.set(batch, first, outputs) };
+            if !Forward::<S>::is_shared(n, self.threads()) {
+                // Now, or a thread that is late today would allocate in a later batch.
+                (0..self.threads()).for_each(|group| _ = self.program().memory(group));
+            }
             self.run(Job { n, algorithm }.to_bits());
         }
     }

@@ -22,6 +22,8 @@ pub use avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
 pub use portable::Portable;
+#[cfg(test)]
+pub use portable::Wide;
 
 /// A computation on vectors.
 pub trait Kernel {

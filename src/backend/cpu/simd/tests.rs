@@ -70,7 +70,7 @@ fn check<S: Simd>(name: &str) {
     let [a, b, c] = [1, 2, 3].map(numbers);
     let b: Vec<f32> = b.into_iter().map(|b| if b == 0.0 { 3.0 } else { b }).collect();
     let ours = simd.run(All([&a, &b, &c]));
-    let theirs = Portable.run(All([&a, &b, &c]));
+    let theirs = Portable {}.run(All([&a, &b, &c]));
     assert_eq!(ours.len(), 11 * a.len());
     for (i, (x, y)) in ours.iter().zip(&theirs).enumerate() {
         let (row, at) = (i / a.len(), i % a.len());
@@ -95,6 +95,7 @@ fn check<S: Simd>(name: &str) {
 #[test]
 fn every_set_is_its_portable_twin() {
     check::<Portable>("portable");
+    check::<Wide>("wide");
     #[cfg(target_arch = "x86_64")]
     {
         check::<Avx2>("avx2");
@@ -108,7 +109,7 @@ fn every_set_is_its_portable_twin() {
 #[test]
 fn sigmoid_is_accurate() {
     let a = numbers(1);
-    let all = Portable.run(All([&a, &a, &a]));
+    let all = Portable {}.run(All([&a, &a, &a]));
     for (&x, sigmoid) in a.iter().zip(&all[10 * a.len()..]) {
         let exact = 1.0 / (1.0 + (-f64::from(x)).exp());
         let difference = (f64::from(*sigmoid) - exact).abs();
