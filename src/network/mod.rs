@@ -5,8 +5,8 @@ pub mod reference;
 pub mod spec;
 pub mod weights;
 
-pub use spec::{Spec, SpecError};
-pub use weights::{Contents, Network, Real, WeightsError, read};
+pub use spec::{Architecture, Spec, SpecError};
+pub use weights::{Contents, Layers, Network, Real, WeightsError, read};
 
 /// The default network's weights file, built into the program with the feature `embed`.
 pub fn embedded() -> Option<&'static [u8]> {

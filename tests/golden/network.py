@@ -7,6 +7,9 @@ each position of `positions.txt`:
 
     FEN <TAB> value <TAB> index:logit index:logit ...   (every legal policy index)
 
+A pair of square networks has no value (0 here), the sum of two logits for a move, and those logits
+themselves at the indices 4096 + square moved from and 4160 + square moved to (some of them here).
+
     python network.py            writes the files
     python network.py --check    recomputes and compares; exit status 1 on a difference
     python network.py --only 16x1
@@ -26,11 +29,12 @@ except ImportError as missing:
     sys.exit(3)
 
 import absolute14
+import canonical12
 import canonical19
-from random_weights import ABSOLUTE, PLANES, POLICY_SIZES, Spec, weights
+from random_weights import ABSOLUTE, PLANES, POLICY_SIZES, PairSpec, Spec, weights
 
 HERE = Path(__file__).parent
-ENCODINGS = {"absolute14": absolute14, "canonical19": canonical19}
+ENCODINGS = {"absolute14": absolute14, "canonical12": canonical12, "canonical19": canonical19}
 TOLERANCE = 1e-11  # relative; absolute for numbers below 1
 
 SMALL_HEADS = dict(policy_channels=8, value_channels=4, value_hidden=24)
@@ -46,6 +50,7 @@ CONFIGURATIONS = {
     "128x8": (Spec(128, 8), 2),
     "128x8-r2-gate-se": (Spec(128, 8, recurrence=2, gate=True, se_width=32), 6),
     "24x3-absolute": (Spec(24, 3, **ABSOLUTE), 3),
+    "20-70-pair": (PairSpec(filters=20, hidden=70), 3),
 }
 
 
@@ -117,9 +122,39 @@ class Network(nn.Module):
         return logits, torch.tanh(self.value_fc2(value)).squeeze(1)
 
 
-def load(spec: Spec, tensors: dict) -> Network:
+class Squares(nn.Module):
+    """Scores the 64 squares."""
+
+    def __init__(self, spec: PairSpec):
+        super().__init__()
+        self.conv1 = nn.Conv2d(12, spec.filters, 2)
+        self.conv2 = nn.Conv2d(spec.filters, spec.filters, 2)
+        self.fc1 = nn.Linear(36 * spec.filters, spec.hidden)
+        self.fc2 = nn.Linear(spec.hidden, spec.hidden)
+        self.fc3 = nn.Linear(spec.hidden, 64)
+
+    def forward(self, planes):  # [batch, 12, 8, 8] -> [batch, 64]
+        x = torch.relu(self.conv2(torch.relu(self.conv1(planes))))
+        x = torch.relu(self.fc2(torch.relu(self.fc1(x.flatten(1)))))
+        return self.fc3(x)
+
+
+class Pair(nn.Module):
+    """Scores the squares moved from and those moved to, and so moves."""
+
+    def __init__(self, spec: PairSpec):
+        super().__init__()
+        self.origin, self.target = Squares(spec), Squares(spec)
+
+    def forward(self, planes):  # [batch, 12, 8, 8] -> logits [batch, 4096 + 64 + 64], value [batch]
+        origin, target = self.origin(planes), self.target(planes)
+        moves = (origin[:, :, None] + target[:, None, :]).flatten(1)
+        return torch.cat((moves, origin, target), dim=1), torch.zeros(len(planes))
+
+
+def load(spec: Spec | PairSpec, tensors: dict) -> nn.Module:
     """A network for inference in float64; `tensors` are the weights by name."""
-    network = Network(spec).double().eval()
+    network = (Pair if isinstance(spec, PairSpec) else Network)(spec).double().eval()
     # BatchNorm's counter of training steps is the one entry that a weights file does not hold.
     state = {name: torch.as_tensor(value) for name, value in tensors.items()}
     counters = {name for name in network.state_dict() if name.endswith("num_batches_tracked")}
@@ -140,7 +175,7 @@ def legal(encoding, board: chess.Board) -> list[int]:
 
 
 @torch.no_grad()
-def outputs(spec: Spec, seed: int, boards: list[chess.Board]):
+def outputs(spec: Spec | PairSpec, seed: int, boards: list[chess.Board]):
     """Logits `[positions, moves]` and values `[positions]` of a random network, float64."""
     network = load(spec, weights(spec, seed))
     planes = np.stack([ENCODINGS[spec.encoding].planes(board) for board in boards])
@@ -148,7 +183,7 @@ def outputs(spec: Spec, seed: int, boards: list[chess.Board]):
     return logits.numpy(), values.numpy()
 
 
-def write(path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values) -> None:
+def write(path: Path, spec: Spec | PairSpec, seed: int, fens: list[str], indices, logits, values) -> None:
     lines = [f"# {key}\t{value}" for key, value in spec.to_metadata().items()]
     lines.append(f"# seed\t{seed}")
     for fen, legal_indices, row, value in zip(fens, indices, logits, values):
@@ -159,7 +194,7 @@ def write(path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, v
 
 
 def differences(
-    path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values
+    path: Path, spec: Spec | PairSpec, seed: int, fens: list[str], indices, logits, values
 ) -> list[str]:
     """What in the committed file is not as computed now."""
     if not path.exists():
@@ -202,7 +237,8 @@ def main() -> None:
     for name, (spec, seed) in CONFIGURATIONS.items():
         if arguments.only not in (None, name):
             continue
-        indices = [legal(ENCODINGS[spec.encoding], board) for board in boards]
+        squares = [*range(4096, 4096 + 128, 9)] if isinstance(spec, PairSpec) else []
+        indices = [legal(ENCODINGS[spec.encoding], board) + squares for board in boards]
         logits, values = outputs(spec, seed, boards)
         path = HERE / "network" / f"{name}.tsv"
         if arguments.check:

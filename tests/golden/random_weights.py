@@ -5,6 +5,7 @@ makes the golden files anew (`network.py`).
 
     python random_weights.py 128x8r2gs32 OUT.safetensors [--seed 1] [--dtype f16]
     python random_weights.py 256x10a OUT.safetensors        the size of Sigma-Go
+    python random_weights.py pair128x1024 OUT.safetensors   the size of the from/to pair
 """
 
 import argparse
@@ -38,12 +39,14 @@ class Spec:
     licence: str = "none"
 
     @staticmethod
-    def from_name(name: str) -> "Spec":
+    def from_name(name: str) -> "Spec | PairSpec":
         """`128x8`, and then as wanted `r2` (recurrence), `g` (gate), `s32` (SE width), `a` (encoding, heads
-        and biases as Sigma-Go has them)."""
+        and biases as Sigma-Go has them). Or `pair128x1024`: filters and hidden."""
+        if match := re.fullmatch(r"pair(\d+)x(\d+)", name):
+            return PairSpec(*map(int, match.groups()))
         match = re.fullmatch(r"(\d+)x(\d+)(?:r(\d+))?(g?)(?:s(\d+))?(a?)", name)
         if not match:
-            raise ValueError(f"{name!r} is not a network size; expected one like 128x8, 128x8r2gs32 or 256x10a")
+            raise ValueError(f"{name!r} is not a network size; expected one like 128x8, 128x8r2gs32, 256x10a or pair128x1024")
         channels, blocks, recurrence, gate, se_width, absolute = match.groups()
         spec = Spec(int(channels), int(blocks), int(recurrence or 1), gate == "g", int(se_width or 0))
         return replace(spec, **ABSOLUTE) if absolute else spec
@@ -120,11 +123,51 @@ class Spec:
         return shapes
 
 
+@dataclass(frozen=True)
+class PairSpec:
+    """The architecture of a pair of networks that score squares."""
+
+    filters: int
+    hidden: int
+    encoding: str = "canonical12"
+    source: str = Spec.source
+    licence: str = Spec.licence
+
+    def to_metadata(self) -> dict[str, str]:
+        return {
+            "format_version": "1",
+            "encoding": self.encoding,
+            "policy": "from-to-4096",
+            "architecture": "square-pair",
+            "filters": str(self.filters),
+            "hidden": str(self.hidden),
+            "source": self.source,
+            "licence": self.licence,
+        }
+
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """Every tensor of the weights file with its shape."""
+        filters, hidden = self.filters, self.hidden
+        shapes = {
+            "conv1": (filters, 12, 2, 2),
+            "conv2": (filters, filters, 2, 2),
+            "fc1": (hidden, 36 * filters),
+            "fc2": (hidden, hidden),
+            "fc3": (64, hidden),
+        }
+        return {
+            f"{network}.{layer}.{part}": shape if part == "weight" else shape[:1]
+            for network in ("origin", "target")
+            for layer, shape in shapes.items()
+            for part in ("weight", "bias")
+        }
+
+
 # What a Sigma-Go network of any size has.
 ABSOLUTE = dict(encoding="absolute14", conv_bias=True, policy_channels=2, value_channels=1, value_hidden=256)
 
 
-def weights(spec: Spec, seed: int) -> dict[str, np.ndarray]:
+def weights(spec: Spec | PairSpec, seed: int) -> dict[str, np.ndarray]:
     """All tensors of a network, float32."""
     return {name: tensor(name, shape, seed) for name, shape in spec.tensors().items()}
 
@@ -164,7 +207,7 @@ def value_range(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
     return -0.3, 0.3
 
 
-def save(path, spec: Spec, seed: int, dtype: str = "f32") -> None:
+def save(path, spec: Spec | PairSpec, seed: int, dtype: str = "f32") -> None:
     """Writes a weights file as the engine reads it."""
     from safetensors.numpy import save_file
 

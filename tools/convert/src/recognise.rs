@@ -5,11 +5,12 @@
 //! to the one open slot of its place (its block, or outside the tower) that its tensors fit; where
 //! several fit, that is an error, never a guess.
 
-use crate::slots::{Misfit, Names, Sizes, Slot, Var, expected};
+use crate::slots::{self, Misfit, Names, Sizes, Slot, Var};
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::Spec;
+use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::{Architecture, Spec};
 use std::collections::BTreeMap;
 
 /// A network whose parts are all found.
@@ -37,7 +38,13 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
         modules.entry(module).or_default().insert(part, tensor.shape());
     }
     let names = Names::among(modules.keys().copied());
-    let encoding = encoding(&modules, names);
+    // No other network has 2x2 convolutions.
+    let is_pair = tensors.values().any(|tensor| matches!(tensor.shape(), [_, _, 2, 2]));
+    let first = if is_pair { "origin.conv1".to_owned() } else { names.of("stem.0") };
+    let encoding = encoding(modules.get(&*first)).unwrap_or(match is_pair {
+        true => Encoding::Canonical12,
+        false => Encoding::Canonical19,
+    });
     // A block has ten tensors or more, so a higher number than that is not a block's.
     let blocks =
         modules.keys().filter_map(|name| names.block(name)).filter(|&i| i < tensors.len() / 10);
@@ -45,24 +52,41 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
     let conv_bias = modules.values().any(|module| {
         module.contains_key("bias") && matches!(module.get("weight"), Some([_, _, 3, 3]))
     });
-
-    let mut board = Board {
-        names,
-        slots: expected(names, encoding, blocks, conv_bias),
-        sizes: Sizes::default(),
-        notes: Vec::new(),
+    let slots = match is_pair {
+        true => slots::square_pair(encoding),
+        false => slots::residual(names, encoding, blocks, conv_bias),
     };
+
+    let mut board = Board { names, slots, sizes: Sizes::default(), notes: Vec::new() };
     board.place_by_name(&mut modules)?;
     board.place_by_shape(&mut modules)?;
-    board.finish(encoding, blocks, conv_bias, &modules)
+    board.check(&modules)?;
+    let size = |var| board.sizes.get(var).unwrap_or(0);
+    let architecture = match is_pair {
+        true => Architecture::SquarePair(SquarePair {
+            filters: size(Var::Filters),
+            hidden: size(Var::Hidden),
+        }),
+        false => Architecture::Residual(Residual {
+            channels: size(Var::Channels),
+            blocks,
+            recurrence: 1,
+            gate: board.has("gate"),
+            se_width: board.has("se").then(|| size(Var::SeWidth)),
+            conv_bias,
+            policy_channels: size(Var::PolicyChannels),
+            value_channels: size(Var::ValueChannels),
+            value_hidden: size(Var::ValueHidden),
+        }),
+    };
+    let spec = Spec { encoding, architecture, source: String::new(), licence: String::new() };
+    Ok(Network { spec, names: board.filled(), notes: board.notes })
 }
 
-/// The encoding with the stem's input planes. Where none has, the first one will be missed in words.
-fn encoding(modules: &BTreeMap<&str, Module>, names: Names) -> Encoding {
-    let stem = modules.get(&*names.of("stem.0")).and_then(|stem| stem.get("weight"));
-    let planes = stem.and_then(|shape| shape.get(1));
-    let fits = |encoding: &Encoding| Some(&encoding.planes()) == planes;
-    Encoding::ALL.into_iter().find(fits).unwrap_or(Encoding::ALL[0])
+/// The encoding with as many planes as the first convolution reads.
+fn encoding(first: Option<&Module>) -> Option<Encoding> {
+    let planes = first?.get("weight")?.get(1)?;
+    Encoding::ALL.into_iter().find(|encoding| encoding.planes() == *planes)
 }
 
 /// The end of a sentence on a tensor that does not have the expected shape.
@@ -76,7 +100,11 @@ fn explain(misfit: &Misfit) -> String {
                     encoding.name()
                 )
             });
-            format!(": another architecture than the supported ones, {}", supported.join(", "))
+            format!(
+                ": another architecture than the supported ones, {}, or a pair of networks with two 2x2 convolutions \
+                 that score 64 squares each",
+                supported.join(", ")
+            )
         }
         Misfit::ScaleOnly => {
             ": squeeze-and-excitation is supported with a scale and an offset for each channel \
@@ -204,22 +232,15 @@ impl Board {
         }
     }
 
-    fn finish(
-        self,
-        encoding: Encoding,
-        blocks: usize,
-        conv_bias: bool,
-        rest: &BTreeMap<&str, Module>,
-    ) -> Result<Network> {
-        let has = |optional: &str| {
-            self.slots.iter().any(|slot| slot.optional == Some(optional) && !slot.filled.is_empty())
-        };
-        let (gate, se) = (has("gate"), has("se"));
-        let needed = |slot: &Slot| match slot.optional {
-            Some("gate") => gate,
-            Some(_) => se,
-            None => true,
-        };
+    /// Whether any part of this feature is there.
+    fn has(&self, feature: &str) -> bool {
+        let part_of = |slot: &&Slot| slot.optional == Some(feature);
+        self.slots.iter().filter(part_of).any(|slot| !slot.filled.is_empty())
+    }
+
+    /// Whether all is placed and nothing is missing.
+    fn check(&self, rest: &BTreeMap<&str, Module>) -> Result<()> {
+        let needed = |slot: &Slot| slot.optional.is_none_or(|feature| self.has(feature));
         let unplaced: Vec<String> = rest
             .iter()
             .flat_map(|(name, module)| module.iter().map(move |(part, shape)| (name, part, shape)))
@@ -257,26 +278,15 @@ impl Board {
                 missing.join(", ")
             ));
         }
-        let size = |var| self.sizes.get(var).unwrap_or(0);
-        let spec = Spec {
-            encoding,
-            channels: size(Var::Channels),
-            blocks,
-            recurrence: 1,
-            gate,
-            se_width: se.then(|| size(Var::SeWidth)),
-            conv_bias,
-            policy_channels: size(Var::PolicyChannels),
-            value_channels: size(Var::ValueChannels),
-            value_hidden: size(Var::ValueHidden),
-            source: String::new(),
-            licence: String::new(),
+        Ok(())
+    }
+
+    /// The checkpoint's name for each tensor of the weights file.
+    fn filled(&self) -> BTreeMap<String, String> {
+        let of = |slot: &Slot| -> Vec<(String, String)> {
+            let filled = slot.filled.iter();
+            filled.map(|(part, name)| (format!("{}.{part}", slot.name), name.clone())).collect()
         };
-        let filled = self.slots.iter().flat_map(|slot| {
-            slot.filled
-                .iter()
-                .map(move |(part, name)| (format!("{}.{part}", slot.name), name.clone()))
-        });
-        Ok(Network { spec, names: filled.collect(), notes: self.notes })
+        self.slots.iter().flat_map(of).collect()
     }
 }

@@ -60,6 +60,8 @@ pub enum Var {
     PolicyChannels,
     ValueChannels,
     ValueHidden,
+    Filters,
+    Hidden,
 }
 
 impl Var {
@@ -70,6 +72,8 @@ impl Var {
             Self::PolicyChannels => "policy_channels",
             Self::ValueChannels => "value_channels",
             Self::ValueHidden => "value_hidden",
+            Self::Filters => "filters",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -232,9 +236,9 @@ impl Slot {
     }
 }
 
-/// The parts of a network with so many blocks, in the order of the forward pass; `conv_bias` says whether
+/// The parts of a residual network with so many blocks, in the order of the forward pass; `conv_bias` says whether
 /// the convolutions before a BatchNorm have biases.
-pub fn expected(names: Names, encoding: Encoding, blocks: usize, conv_bias: bool) -> Vec<Slot> {
+pub fn residual(names: Names, encoding: Encoding, blocks: usize, conv_bias: bool) -> Vec<Slot> {
     use Dim::{Is, Times};
     let c = Times(1, Var::Channels);
     let (w, p, v, h) = (
@@ -280,4 +284,21 @@ pub fn expected(names: Names, encoding: Encoding, blocks: usize, conv_bias: bool
         slot.given = names.of(&slot.name);
     }
     slots
+}
+
+/// The parts of a pair of networks that score squares.
+pub fn square_pair(encoding: Encoding) -> Vec<Slot> {
+    use Dim::{Is, Times};
+    let (f, h) = (Times(1, Var::Filters), Times(1, Var::Hidden));
+    let convolution = |name, inputs| Slot::convolution(name, vec![f, inputs, Is(2), Is(2)], true);
+    let network = |network: &str| {
+        [
+            convolution(format!("{network}.conv1"), Is(encoding.planes())),
+            convolution(format!("{network}.conv2"), f),
+            Slot::linear(format!("{network}.fc1"), h, Times(36, Var::Filters)),
+            Slot::linear(format!("{network}.fc2"), h, h),
+            Slot::linear(format!("{network}.fc3"), Is(64), h),
+        ]
+    };
+    ["origin", "target"].into_iter().flat_map(network).collect()
 }

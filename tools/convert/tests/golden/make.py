@@ -227,6 +227,22 @@ save("sigma_planes", sigma | {"conv_input.0.weight": rand(C, 15, 3, 3)})
 save("sigma_shape", sigma | {"value_head.4.weight": rand(H, 64)})
 save("sigma_config", {"network_config": sizes | {"blocks": 3}, "network": sigma})
 
+# A pair of networks that score squares.
+pair = OrderedDict()
+for network_name in ("origin", "target"):
+    for layer, shape in (("conv1", (C, 12, 2, 2)), ("conv2", (C, C, 2, 2)), ("fc1", (H, 36 * C)), ("fc2", (H, H)), ("fc3", (64, H))):
+        pair |= {f"{network_name}.{layer}.weight": rand(*shape), f"{network_name}.{layer}.bias": rand(shape[0])}
+expect("pair", pair)
+save("pair", pair)
+sizes = {"filters": C, "hidden": H, "input_planes": 12}
+save("pair_trained", {"network_config": sizes, "network": pair})
+save("pair_odd", {"net": renamed(pair, ("origin", "one"), ("target", "other"))})
+save("pair_missing", {n: t for n, t in pair.items() if n not in ("origin.conv2.bias", "target.fc3.weight")})
+save("pair_extra", pair | {"origin.bn1.weight": rand(C)})
+save("pair_moves", pair | {"target.fc3.weight": torch.zeros(()).expand(4096, H)})
+save("pair_unlike", pair | {"target.fc2.weight": rand(5, 5)})
+save("pair_config", {"network_config": sizes | {"hidden": 1024}, "network": pair})
+
 
 # What must be refused.
 class Malice:
