@@ -11,7 +11,7 @@ pub use weights::{Contents, Layers, Network, Real, WeightsError, read};
 /// The default network's weights file, built into the program with the feature `embed`.
 pub fn embedded() -> Option<&'static [u8]> {
     #[cfg(feature = "embed")]
-    return Some(include_bytes!("../../weights/first-64x6r2.safetensors"));
+    return Some(include_bytes!("../../weights/second-64x6.safetensors"));
     #[cfg(not(feature = "embed"))]
     None
 }
