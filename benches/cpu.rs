@@ -9,13 +9,15 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use fianchetto::backend::cpu::{Algorithm, Cpu, Settings, Stage};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::chess::Game;
-use fianchetto::network::{Network, Spec};
+use fianchetto::encoding::Encoding;
+use fianchetto::network::Network;
+use fianchetto::network::spec::Residual;
 use std::time::Duration;
 
 const BATCHES: [usize; 3] = [1, 8, 64];
 
 fn network(channels: usize, blocks: usize, full: bool) -> Network {
-    let spec = Spec {
+    let sizes = Residual {
         channels,
         blocks,
         recurrence: if full { 2 } else { 1 },
@@ -24,8 +26,9 @@ fn network(channels: usize, blocks: usize, full: bool) -> Network {
         policy_channels: 32,
         value_channels: 16,
         value_hidden: 128,
-        ..random_weights::small()
+        ..random_weights::small_sizes()
     };
+    let spec = random_weights::residual(Encoding::Canonical19, sizes);
     Network::from_safetensors(&random_weights::file(&spec, 1)).unwrap()
 }
 

@@ -8,7 +8,9 @@ mod random_weights;
 
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::backend::{Backend, Batch, Outputs};
-use fianchetto::network::{Network, Spec};
+use fianchetto::encoding::Encoding;
+use fianchetto::network::Network;
+use fianchetto::network::spec::Residual;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -60,15 +62,16 @@ fn measure(cpus: &mut [Cpu; 2], batch: &Batch) -> [[f64; 3]; 2] {
 fn main() {
     println!("{:<20} {:>9} {:>9} {:>9}", "1 thread, 2 (ratio)", "min ms", "median", "mean");
     for (name, channels, blocks) in [("64x6r2g", 64, 6), ("128x8r2g", 128, 8)] {
-        let spec = Spec {
+        let sizes = Residual {
             channels,
             blocks,
             se_width: Some(channels / 4),
             policy_channels: 32,
             value_channels: 16,
             value_hidden: 128,
-            ..random_weights::small()
+            ..random_weights::small_sizes()
         };
+        let spec = random_weights::residual(Encoding::Canonical19, sizes);
         let file = random_weights::file(&spec, 1);
         let load = || Network::from_safetensors(&file).expect("a good file");
         let mut cpus = [1, 2].map(|threads| Cpu::new(load(), threads));

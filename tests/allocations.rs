@@ -5,7 +5,9 @@ mod random_weights;
 
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::backend::{Backend, Batch, Outputs};
-use fianchetto::network::{Network, Spec};
+use fianchetto::encoding::Encoding;
+use fianchetto::network::Network;
+use fianchetto::network::spec::Residual;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
@@ -51,9 +53,12 @@ fn evaluate(cpu: &mut Cpu, batch: &mut Batch, outputs: &mut Outputs, size: usize
 
 #[test]
 fn evaluating_allocates_nothing() {
-    let full = Spec { channels: 40, se_width: Some(10), ..random_weights::small() };
-    let plain = Spec { channels: 128, gate: false, se_width: None, ..random_weights::small() };
-    for spec in [full, plain] {
+    let small = random_weights::small_sizes;
+    let full = Residual { channels: 40, se_width: Some(10), ..small() };
+    let plain = Residual { channels: 128, gate: false, se_width: None, ..small() };
+    let [full, plain] =
+        [full, plain].map(|sizes| random_weights::residual(Encoding::Canonical19, sizes));
+    for spec in [full, plain, random_weights::pair(40, 50)] {
         let file = random_weights::file(&spec, 1);
         for threads in 1..=3 {
             let mut cpu = Cpu::new(Network::from_safetensors(&file).unwrap(), threads);
@@ -70,7 +75,7 @@ fn evaluating_allocates_nothing() {
             for size in SIZES.into_iter().chain(SIZES.into_iter().rev()).cycle().take(60) {
                 evaluate(&mut cpu, &mut batch, &mut outputs, size);
                 let more = ALLOCATIONS.load(Ordering::Relaxed) - before;
-                assert_eq!(more, 0, "{} channels, {threads} threads, batch {size}", spec.channels);
+                assert_eq!(more, 0, "{:?}, {threads} threads, batch {size}", spec.architecture);
             }
         }
     }

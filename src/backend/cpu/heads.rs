@@ -8,7 +8,8 @@ use super::layer::Layer;
 use super::order::Order;
 use super::simd::Simd;
 use super::tower::Scratch;
-use crate::network::{Spec, weights};
+use crate::network::spec::Residual;
+use crate::network::weights;
 use std::ops::Range;
 
 /// Rows of the value head's hidden layer in a piece of work.
@@ -40,11 +41,11 @@ pub struct Features {
 }
 
 impl Features {
-    pub fn new(spec: &Spec, group: usize) -> Self {
+    pub fn new(sizes: &Residual, group: usize) -> Self {
         Self {
-            policy: Shared::new(group * spec.policy_channels * 64),
-            value: Shared::new(group * spec.value_channels * 64),
-            hidden: Shared::new(group * spec.value_hidden),
+            policy: Shared::new(group * sizes.policy_channels * 64),
+            value: Shared::new(group * sizes.value_channels * 64),
+            hidden: Shared::new(group * sizes.value_hidden),
         }
     }
 }
