@@ -111,7 +111,7 @@ fn cpu_features() -> Vec<&'static str> {
         };
     }
     #[cfg(target_arch = "x86_64")]
-    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "avx512f" "avx512vnni");
+    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "f16c" "avx512f" "avx512vnni");
     #[cfg(target_arch = "aarch64")]
     let all = present!(is_aarch64_feature_detected: "neon" "dotprod" "i8mm");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
