@@ -19,7 +19,7 @@ pub struct Evaluation {
     /// Every legal move and its probability. They add up to 1; a move that the encoding cannot
     /// name (an under-promotion) has 0.
     pub priors: Vec<(Move, f64)>,
-    /// The expected result for the side to move, from -1 (lost) to 1 (won).
+    /// The expected result for the side to move, from -1 (lost) to 1 (won); 0 from a network without values.
     pub value: f64,
 }
 
@@ -76,6 +76,11 @@ impl Evaluator {
     /// What evaluates, for people.
     pub fn name(&self) -> String {
         format!("{}, {}", self.backend.name(), self.backend.device())
+    }
+
+    /// Whether the network values positions.
+    pub fn has_value(&self) -> bool {
+        self.backend.has_value()
     }
 
     /// Evaluates the current position of one game.

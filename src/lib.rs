@@ -24,6 +24,10 @@ pub mod network;
 pub mod search;
 pub mod uci;
 
+// The tests in here share modules with those in `tests/`, which know this crate by its name.
+#[cfg(test)]
+extern crate self as fianchetto;
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -2,7 +2,9 @@
 
 mod random_weights;
 
+use fianchetto::encoding::Encoding;
 use fianchetto::network::Spec;
+use fianchetto::network::spec::Residual;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -23,6 +25,10 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     write("model.pt", b"PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00\x00\x00\x00\x00model/data.pkl");
     let odd = Spec { source: "two\u{1b}[31m\nlines".into(), ..spec.clone() };
     write("odd.safetensors", &random_weights::file(&odd, 1));
+    let sizes = Residual { conv_bias: true, ..random_weights::small_sizes() };
+    let absolute = random_weights::residual(Encoding::Absolute14, sizes);
+    write("absolute.safetensors", &random_weights::file(&absolute, 1));
+    write("pair.safetensors", &random_weights::file(&random_weights::pair(4, 5), 1));
     let mut tensors = random_weights::stored(&spec, 1);
     let (.., bytes) = tensors.iter_mut().find(|tensor| tensor.0 == "gate.bias").unwrap();
     bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes());

@@ -5,7 +5,7 @@ mod random_weights;
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::chess::Game;
-use fianchetto::network::{Network, Real, Spec, reference};
+use fianchetto::network::{Architecture, Network, Real, Spec, reference};
 use ndarray::Array3;
 use std::collections::HashMap;
 use std::io::Write;
@@ -34,6 +34,7 @@ macro_rules! golden {
 fn golden() -> impl Iterator<Item = Golden> {
     let files = golden!(
         "16x1" "16x3-se" "16x3-r3-gate" "64x3-r2" "64x3-r2-se" "64x8-gate-se" "128x8" "128x8-r2-gate-se"
+        "24x3-absolute" "20-70-pair"
     );
     files.into_iter().map(|(name, text)| {
         let (header, lines): (Vec<&str>, Vec<&str>) =
@@ -148,9 +149,9 @@ fn reference_in_f32_is_pytorch() {
     }
 }
 
-#[test]
-fn cpu_is_pytorch_for_any_batch_and_threads() {
-    for golden in golden() {
+/// For any batch and threads.
+fn cpu_is_pytorch(networks: impl Iterator<Item = Golden>) {
+    for golden in networks {
         for threads in [1, 3] {
             let mut cpu = Cpu::new(golden.network(), threads);
             for batch_size in [1, 7, 8, 64] {
@@ -159,6 +160,24 @@ fn cpu_is_pytorch_for_any_batch_and_threads() {
             }
         }
     }
+}
+
+fn is_narrow(golden: &Golden) -> bool {
+    match &golden.spec.architecture {
+        Architecture::Residual(sizes) => sizes.channels < 64,
+        Architecture::SquarePair(sizes) => sizes.filters < 64,
+    }
+}
+
+#[test]
+fn cpu_is_pytorch_for_narrow_networks() {
+    cpu_is_pytorch(golden().filter(is_narrow));
+}
+
+/// Too much for an emulated processor.
+#[test]
+fn cpu_is_pytorch_for_wide_networks() {
+    cpu_is_pytorch(golden().filter(|golden| !is_narrow(golden)));
 }
 
 #[test]

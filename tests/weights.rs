@@ -7,7 +7,8 @@ mod random_weights;
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::chess::Game;
 use fianchetto::evaluator::Evaluator;
-use fianchetto::network::{Contents, Network, Real, WeightsError};
+use fianchetto::network::weights::{ResidualLayers, Rows};
+use fianchetto::network::{Contents, Layers, Network, Real, Spec, WeightsError};
 use half::{bf16, f16};
 use peak_memory::peak_memory;
 use random::Random;
@@ -60,11 +61,18 @@ fn read(file: &[u8], case: &str) -> Result<Network, WeightsError> {
     network
 }
 
+fn residual<T>(network: Network<T>) -> ResidualLayers<T> {
+    match network.layers {
+        Layers::Residual(layers) => layers,
+        Layers::SquarePair(_) => panic!("no residual network"),
+    }
+}
+
 /// Every number of a network in turn.
-fn numbers<T: Real>(network: &Network<T>) -> Vec<T> {
+fn numbers<T: Real>(network: &ResidualLayers<T>) -> Vec<T> {
     let mut all = Vec::new();
     let mut convolutions = vec![&network.stem, &network.policy_conv, &network.value_conv];
-    let mut layers = vec![&network.policy, &network.value_hidden, &network.value];
+    let mut layers = vec![&network.value_hidden, &network.value];
     for block in &network.tower {
         convolutions.extend([&block.conv1, &block.conv2]);
         layers.extend(block.se.iter().flat_map(|se| [&se.squeeze, &se.excite]));
@@ -76,6 +84,8 @@ fn numbers<T: Real>(network: &Network<T>) -> Vec<T> {
     for layer in layers {
         all.extend(layer.weight.iter().chain(&layer.bias));
     }
+    all.extend((0..network.policy.bias.len()).flat_map(|row| network.policy.weight.row(row)));
+    all.extend(&network.policy.bias);
     all
 }
 
@@ -205,9 +215,9 @@ fn every_type_gives_the_same_network() {
         assert_eq!(contents.values, [(dtype.to_string(), stored)].into());
         Network::<f32>::from_safetensors(&file).unwrap()
     });
-    let bits = networks.each_ref().map(|network| {
+    let bits = networks.map(|network| {
         assert_eq!(network.spec, spec());
-        numbers(network).into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        numbers(&residual(network)).into_iter().map(f32::to_bits).collect::<Vec<_>>()
     });
     assert!(bits[0] == bits[1], "F16 is not F32");
     assert!(bits[0] == bits[2], "BF16 is not F32");
@@ -218,8 +228,9 @@ fn a_linear_layer_holds_the_numbers_of_the_file() {
     let network: Network = read(&random_weights::file(&spec(), SEED), "a file as it is").unwrap();
     let tensors = random_weights::tensors(&spec(), SEED);
     let (.., policy) = tensors.iter().find(|(name, ..)| name == "policy_fc.weight").unwrap();
-    assert_eq!(network.policy.weight.dim(), (4096, 64));
-    assert_eq!(network.policy.weight.as_slice(), Some(&policy[..]));
+    let Rows::Full(found) = residual(network).policy.weight else { panic!("F32 is not halved") };
+    assert_eq!(found.dim(), (4096, 64));
+    assert_eq!(found.as_slice(), Some(&policy[..]));
 }
 
 /// Gain, offset, mean and variance of a channel; the filter's first three weights; what scale, weights
@@ -275,8 +286,8 @@ fn batch_norm_is_folded_in_f64() {
     set("stem.0.weight", &weights);
     let file = safetensors_file(spec().to_metadata(), &tensors);
 
-    let exact = Network::<f64>::from_safetensors(&file).unwrap().stem;
-    let single = Network::<f32>::from_safetensors(&file).unwrap().stem;
+    let exact = residual(Network::<f64>::from_safetensors(&file).unwrap()).stem;
+    let single = residual(Network::<f32>::from_safetensors(&file).unwrap()).stem;
     assert_eq!(exact.weight.dim(), (4, 19, 3, 3));
     for (o, (_, _, expected)) in FOLDED.into_iter().enumerate() {
         let at = |i| [o, 0, 0, i];
@@ -299,6 +310,10 @@ struct Draft {
 }
 
 impl Draft {
+    fn new(spec: &Spec) -> Self {
+        Self { metadata: spec.to_metadata(), tensors: random_weights::stored(spec, SEED) }
+    }
+
     fn tensor(&mut self, name: &str) -> &mut Stored {
         let tensor = self.tensors.iter_mut().find(|tensor| tensor.0 == name);
         tensor.unwrap_or_else(|| panic!("there is no tensor {name}"))
@@ -308,10 +323,14 @@ impl Draft {
     fn edit(&mut self, edit: &str) {
         match edit.splitn(3, ' ').collect::<Vec<_>>()[..] {
             ["nothing"] => {}
+            ["pair"] => *self = Self::new(&random_weights::pair(4, 5)),
             ["clear"] => self.metadata.clear(),
             ["remove", key] => assert!(self.metadata.remove(key).is_some(), "no key {key}"),
             ["set", key, value] => {
                 assert!(self.metadata.insert(key.into(), value.into()).is_some(), "no key {key}");
+            }
+            ["new", key, value] => {
+                assert!(self.metadata.insert(key.into(), value.into()).is_none(), "a key {key}");
             }
             ["drop", name] => {
                 let before = self.tensors.len();
@@ -348,13 +367,12 @@ impl Draft {
 
 #[test]
 fn bad_files_are_refused_with_reasons() {
-    let stored = random_weights::stored(&spec(), SEED);
     let mut cases = 0;
     for line in include_str!("data/weights.tsv").lines().filter(|line| !line.starts_with('#')) {
         let [edit, kind, words] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("not three columns: {line:?}");
         };
-        let mut draft = Draft { metadata: spec().to_metadata(), tensors: stored.clone() };
+        let mut draft = Draft::new(&spec());
         edit.split("; ").for_each(|edit| draft.edit(edit));
         let file = safetensors_file(draft.metadata, &draft.tensors);
         cases += 1;

@@ -17,7 +17,14 @@ pub trait Backend: Send {
     /// Batch sizes that use the device well, smallest first.
     fn batch_sizes(&self) -> &[usize];
 
-    /// Evaluates all positions of `batch`, of any number, into `outputs`, which it overwrites.
+    /// Whether the network values positions. One without gives 0.
+    fn has_value(&self) -> bool {
+        true
+    }
+
+    /// Evaluates all positions of `batch`, of any number, into `outputs`, which it overwrites. A network that
+    /// scores squares has the logits of moves and, after them, those of squares: see
+    /// [`WITH_SQUARES`](crate::encoding::from_to::WITH_SQUARES).
     ///
     /// # Errors
     /// When the batch was made for another network (its planes, an index beyond the policy), or the device
@@ -105,7 +112,7 @@ impl Batch {
 pub struct Outputs {
     /// One logit for each index asked for, position after position: see [`Batch::span`].
     pub logits: Vec<f32>,
-    /// One value for each position, in [-1, 1].
+    /// One value for each position, in [-1, 1]; 0 where the network has none.
     pub values: Vec<f32>,
 }
 

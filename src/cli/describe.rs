@@ -1,8 +1,10 @@
 //! `describe`: what a weights file holds, and what this machine will run it with.
 
 use super::{Failure, grouped};
+use fianchetto::backend::cpu::{Algorithm, Instructions};
 use fianchetto::engine;
-use fianchetto::network::{Contents, Network, Spec};
+use fianchetto::network::spec::Residual;
+use fianchetto::network::{Architecture, Contents, Network};
 use fianchetto::uci::Options;
 use std::io::Write;
 
@@ -18,22 +20,41 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         values.iter().map(|(kind, count)| format!("{} as {kind}", grouped(count))).collect();
     let stored =
         format!("{:.1} MiB: {} values", bytes.len() as f64 / f64::from(1 << 20), values.join(", "));
-    let rows = [
+    let mut rows = vec![
         ("weights", engine::weights_name(options).to_owned()),
         ("encoding", format!("{}, policy {}", spec.encoding.name(), spec.encoding.policy_name())),
-        ("tower", tower(&spec)),
-        (
-            "policy head",
-            format!("{} -> {}", channels(spec.policy_channels), spec.encoding.policy_size()),
-        ),
-        ("value head", format!("{} -> {} -> 1", channels(spec.value_channels), spec.value_hidden)),
+    ];
+    let algorithm = match &spec.architecture {
+        Architecture::Residual(sizes) => {
+            let policy_size = spec.encoding.policy_size();
+            let policy = format!("{} -> {policy_size}", channels(sizes.policy_channels));
+            let value =
+                format!("{} -> {} -> 1", channels(sizes.value_channels), sizes.value_hidden);
+            rows.extend([("tower", tower(sizes)), ("policy head", policy), ("value head", value)]);
+            let all = Algorithm::ALL.map(Algorithm::name).join(", ");
+            format!("of {all}, by a table for {} and batch sizes", channels(sizes.channels))
+        }
+        Architecture::SquarePair(sizes) => {
+            let each = format!("2 x {} filters -> 2 x {} -> 64", sizes.filters, sizes.hidden);
+            rows.extend([
+                ("networks", "2: squares moved from, squares moved to".to_owned()),
+                ("each", each),
+                ("value head", "none".to_owned()),
+            ]);
+            format!("{}, the others are for 3x3 taps", Algorithm::Direct)
+        }
+    };
+    rows.extend([
         ("parameters", grouped(spec.parameters())),
         ("stored", stored),
         ("source", spec.source),
         ("licence", spec.licence),
         ("runs on", format!("{}, {}", backend.name(), backend.device())),
         ("machine", machine()),
-    ];
+        ("kernels", kernels()),
+        ("algorithm", algorithm),
+        ("override", "to measure others: fianchetto speed --kernel portable+direct".to_owned()),
+    ]);
     for (name, value) in rows {
         // The file's own words may hold anything.
         writeln!(out, "{name:<12} {}", value.replace(char::is_control, " "))?;
@@ -45,18 +66,36 @@ fn channels(count: usize) -> String {
     format!("{count} {}", if count == 1 { "channel" } else { "channels" })
 }
 
-fn tower(spec: &Spec) -> String {
-    let mut text = format!("{} x {} blocks", channels(spec.channels), spec.blocks);
-    if spec.recurrence > 1 {
-        text += &format!(", applied {} times", spec.recurrence);
+fn tower(sizes: &Residual) -> String {
+    let mut text = format!("{} x {} blocks", channels(sizes.channels), sizes.blocks);
+    if sizes.recurrence > 1 {
+        text += &format!(", applied {} times", sizes.recurrence);
     }
-    if spec.gate {
+    if sizes.gate {
         text += ", gated";
     }
-    if let Some(width) = spec.se_width {
+    if let Some(width) = sizes.se_width {
         text += &format!(", squeeze-and-excitation of width {width}");
     }
     text
+}
+
+/// Which instruction sets there are kernels for, and why one of them is taken.
+fn kernels() -> String {
+    let taken = Instructions::preferred();
+    let mut is_faster = false;
+    let sets = Instructions::built().map(|set| {
+        let is_here = Instructions::available().any(|here| here == set);
+        let why = match is_here {
+            false => "not in this machine",
+            true if set == taken => "taken, the fastest tested here",
+            true if is_faster => "only on request, until it is tested",
+            true => "in this machine",
+        };
+        is_faster |= set == taken;
+        format!("{set} ({why})")
+    });
+    sets.collect::<Vec<_>>().join(", ")
 }
 
 fn machine() -> String {
@@ -73,7 +112,7 @@ fn cpu_features() -> Vec<&'static str> {
         };
     }
     #[cfg(target_arch = "x86_64")]
-    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "avx512f" "avx512vnni");
+    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "f16c" "avx512f" "avx512vnni");
     #[cfg(target_arch = "aarch64")]
     let all = present!(is_aarch64_feature_detected: "neon" "dotprod" "i8mm");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

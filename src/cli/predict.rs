@@ -18,7 +18,7 @@ const SHOWN: usize = 5;
 struct Prediction<'a> {
     fen: String,
     side: &'static str,
-    value: f64,
+    value: Option<f64>,
     moves: &'a [Candidate],
 }
 
@@ -131,13 +131,16 @@ fn predict(
     if let Some(outcome) = game.outcome() {
         writeln!(out, "{outcome}")?;
     }
-    write!(out, "{side} to move, value {:+.3}", last.value)?;
+    match last.value {
+        Some(value) => write!(out, "{side} to move, value {value:+.3}")?,
+        None => write!(out, "{side} to move, no value")?,
+    }
     match last.lines.first().map(|line| line.score) {
-        Some(Score::Centipawns(score)) => {
+        Some(Score::Centipawns(score)) if last.value.is_some() => {
             writeln!(out, " ({:+.2} pawns)", f64::from(score) / 100.0)?
         }
         Some(Score::Mate(moves)) => writeln!(out, " (mate in {moves})")?,
-        None => writeln!(out)?,
+        _ => writeln!(out)?,
     }
     if let Some(remark) = last.remark {
         writeln!(out, "{remark}")?;

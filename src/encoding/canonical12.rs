@@ -8,7 +8,8 @@
 //! | 0-5 | the mover's pawns, knights, bishops, rooks, queens, king |
 //! | 6-11 | the opponent's, in the same order |
 //!
-//! The two networks of the pair score the squares `index / 64` and `index % 64`.
+//! The two networks of the pair score the squares `index / 64` and `index % 64`. P(from) times P(to), over
+//! the legal moves and in proportion, is the softmax of the sums of their logits.
 //!
 //! [`from_to`]: super::from_to
 

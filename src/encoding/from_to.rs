@@ -10,6 +10,10 @@ use crate::chess::{Board, Move, Piece, Rank, Square};
 /// How many policy indices.
 pub const POLICY_SIZE: usize = 64 * 64;
 
+/// How many where squares are scored, too: after the moves come the 64 squares moved from and the 64 moved
+/// to. Their logits' sum is the logit of a move.
+pub const WITH_SQUARES: usize = POLICY_SIZE + 2 * 64;
+
 /// The policy index of a legal move, below [`POLICY_SIZE`]; `None` for an under-promotion.
 pub fn index(board: &Board, mv: Move) -> Option<u16> {
     matches!(mv.promotion, None | Some(Piece::Queen)).then(|| squares_index(board, mv))

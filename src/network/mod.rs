@@ -5,13 +5,14 @@ pub mod reference;
 pub mod spec;
 pub mod weights;
 
-pub use spec::{Spec, SpecError};
-pub use weights::{Contents, Network, Real, WeightsError, read};
+pub use float16::F16;
+pub use spec::{Architecture, Spec, SpecError};
+pub use weights::{Contents, Layers, Network, Real, WeightsError, read};
 
 /// The default network's weights file, built into the program with the feature `embed`.
 pub fn embedded() -> Option<&'static [u8]> {
     #[cfg(feature = "embed")]
-    return Some(include_bytes!("../../weights/first-64x6r2.safetensors"));
+    return Some(include_bytes!("../../weights/second-64x6.safetensors"));
     #[cfg(not(feature = "embed"))]
     None
 }

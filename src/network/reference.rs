@@ -2,7 +2,10 @@
 //!
 //! This is the oracle: every fast backend is tested equal to it, and it is tested equal to PyTorch.
 
-use super::weights::{Block, Convolution, Linear, Network, Real, SqueezeExcite};
+use super::weights::{
+    Block, Convolution, Layers, Linear, Network, PolicyLayer, Real, ResidualLayers, Squares,
+    SqueezeExcite,
+};
 use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate, s};
 
 /// Evaluates one position: planes `[planes, 8, 8]` to all logits `[policy size]` and the value in [-1, 1].
@@ -10,8 +13,22 @@ use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate, s};
 /// # Panics
 /// When `planes` has another shape than the network's input.
 pub fn forward<T: Real>(network: &Network<T>, planes: ArrayView3<'_, T>) -> (Array1<T>, T) {
+    match &network.layers {
+        Layers::Residual(layers) => policy_and_value(layers, planes),
+        Layers::SquarePair(pair) => {
+            let [from, to] = [&pair.from, &pair.to].map(|network| squares(network, planes)); // [64]
+            let moves = from.iter().flat_map(|&from| to.iter().map(move |&to| from + to)); //   [4096]
+            (moves.chain(from.iter().copied()).chain(to.iter().copied()).collect(), T::zero())
+        }
+    }
+}
+
+fn policy_and_value<T: Real>(
+    network: &ResidualLayers<T>,
+    planes: ArrayView3<'_, T>,
+) -> (Array1<T>, T) {
     let mut state = relu(convolve(planes, &network.stem)); //       [channels, 8, 8]
-    for _ in 0..network.spec.recurrence {
+    for _ in 0..network.recurrence {
         let previous = state.clone();
         for block in &network.tower {
             state = residual(state, block);
@@ -21,12 +38,22 @@ pub fn forward<T: Real>(network: &Network<T>, planes: ArrayView3<'_, T>) -> (Arr
         }
     }
     let features = flatten(relu(convolve(state.view(), &network.policy_conv))); // [policy channels * 64]
-    let logits = linear(&features, &network.policy); //                            [policy size]
+    let logits = policy(&features, &network.policy); //                            [policy size]
 
     let features = flatten(relu(convolve(state.view(), &network.value_conv))); //  [value channels * 64]
     let hidden = linear(&features, &network.value_hidden).mapv(at_least_zero); //  [value hidden]
     let value = linear(&hidden, &network.value)[0].tanh();
     (logits, value)
+}
+
+/// One network of the pair: a logit for each square, `[64]`.
+fn squares<T: Real>(network: &Squares<T>, planes: ArrayView3<'_, T>) -> Array1<T> {
+    let first = relu(convolve(planes, &network.conv1)); //                [filters, 7, 7]
+    let second = relu(convolve(first.view(), &network.conv2)); //         [filters, 6, 6]
+    let features = flatten(second); //                                    [filters * 36]
+    let hidden = linear(&features, &network.fc1).mapv(at_least_zero); //  [hidden]
+    let hidden = linear(&hidden, &network.fc2).mapv(at_least_zero); //    [hidden]
+    linear(&hidden, &network.fc3) //                                      [64]
 }
 
 fn residual<T: Real>(input: Array3<T>, block: &Block<T>) -> Array3<T> {
@@ -38,19 +65,21 @@ fn residual<T: Real>(input: Array3<T>, block: &Block<T>) -> Array3<T> {
     relu(input + change)
 }
 
-/// `y[o] = bias[o] + sum over i, dr, df of weight[o, i, dr, df] * x[i] shifted by (dr, df)`, with a border
-/// of zeros around the board. `[in, 8, 8]` to `[out, 8, 8]`.
+/// `y[o] = bias[o] + sum over i, dr, df of weight[o, i, dr, df] * x[i] shifted by (dr, df)`. With 3x3 taps
+/// there is a border of zeros around the board, `[in, 8, 8]` to `[out, 8, 8]`; with 2x2 there is none, and
+/// a rank and a file are lost.
 fn convolve<T: Real>(input: ArrayView3<'_, T>, conv: &Convolution<T>) -> Array3<T> {
     let (outputs, inputs, kernel, _) = conv.weight.dim();
-    let border = kernel / 2;
-    let mut bordered = Array3::zeros((inputs, 8 + 2 * border, 8 + 2 * border));
-    bordered.slice_mut(s![.., border..border + 8, border..border + 8]).assign(&input);
+    let (before, border) = (input.len_of(Axis(1)), (kernel - 1) / 2);
+    let mut bordered = Array3::zeros((inputs, before + 2 * border, before + 2 * border));
+    bordered.slice_mut(s![.., border..border + before, border..border + before]).assign(&input);
 
-    let mut output = Array3::zeros((outputs, 8, 8));
+    let side = before + 2 * border + 1 - kernel;
+    let mut output = Array3::zeros((outputs, side, side));
     for (o, mut board) in output.outer_iter_mut().enumerate() {
         board.fill(conv.bias[o]);
         for ((i, dr, df), &weight) in conv.weight.index_axis(Axis(0), o).indexed_iter() {
-            board.scaled_add(weight, &bordered.slice(s![i, dr..dr + 8, df..df + 8]));
+            board.scaled_add(weight, &bordered.slice(s![i, dr..dr + side, df..df + side]));
         }
     }
     output
@@ -79,6 +108,11 @@ fn mix<T: Real>(candidate: Array3<T>, previous: Array3<T>, gate: &Convolution<T>
 
 fn linear<T: Real>(input: &Array1<T>, layer: &Linear<T>) -> Array1<T> {
     layer.weight.dot(input) + &layer.bias
+}
+
+fn policy<T: Real>(input: &Array1<T>, layer: &PolicyLayer<T>) -> Array1<T> {
+    let rows = layer.bias.iter().enumerate();
+    rows.map(|(row, &bias)| layer.weight.row(row).dot(input) + bias).collect()
 }
 
 fn flatten<T: Real>(x: Array3<T>) -> Array1<T> {

@@ -5,10 +5,9 @@
 //! [`Spec::tensors`] lists, by name and shape.
 
 use crate::chess::quoted;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, from_to};
 use std::collections::HashMap;
 use std::fmt;
-use std::iter;
 use std::ops::RangeInclusive;
 
 /// The version of the metadata layout that this program writes, and the only one it reads.
@@ -20,11 +19,31 @@ const SIZE: RangeInclusive<usize> = 1..=16_384;
 const BLOCKS: RangeInclusive<usize> = 0..=1_024;
 const RECURRENCE: RangeInclusive<usize> = 1..=64;
 
-/// What a residual policy and value network looks like. Every size is free.
+/// What a network looks like. Every size is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// How positions and moves are numbered; gives the input planes and the policy size.
+    /// How positions and moves are numbered; gives the input planes and the moves' policy indices.
     pub encoding: Encoding,
+    /// What it is made of.
+    pub architecture: Architecture,
+    /// Where the weights come from, in words.
+    pub source: String,
+    /// The licence of the weights.
+    pub licence: String,
+}
+
+/// What a network is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// A tower with a policy and a value head.
+    Residual(Residual),
+    /// Two networks that score squares.
+    SquarePair(SquarePair),
+}
+
+/// The sizes of a residual policy and value network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Residual {
     /// Channels of the trunk.
     pub channels: usize,
     /// Residual blocks in the tower.
@@ -35,16 +54,24 @@ pub struct Spec {
     pub gate: bool,
     /// Width of the hidden layer of squeeze-and-excitation, where the blocks have it.
     pub se_width: Option<usize>,
+    /// Whether the convolutions before a BatchNorm have biases of their own.
+    pub conv_bias: bool,
     /// Channels of the policy head's 1x1 convolution.
     pub policy_channels: usize,
     /// Channels of the value head's 1x1 convolution.
     pub value_channels: usize,
     /// Width of the value head's hidden layer.
     pub value_hidden: usize,
-    /// Where the weights come from, in words.
-    pub source: String,
-    /// The licence of the weights.
-    pub licence: String,
+}
+
+/// The sizes of two networks of one shape: one scores the 64 squares to move from, one those to move to.
+/// A move's logit is the sum of its squares', and there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SquarePair {
+    /// Filters of both 2x2 convolutions.
+    pub filters: usize,
+    /// Width of both hidden layers.
+    pub hidden: usize,
 }
 
 /// Why metadata does not describe a network.
@@ -99,14 +126,7 @@ impl Spec {
         }
         Ok(Self {
             encoding,
-            channels: size(metadata, "channels", SIZE)?,
-            blocks: size(metadata, "blocks", BLOCKS)?,
-            recurrence: size(metadata, "recurrence", RECURRENCE)?,
-            gate: switch(metadata, "gate")?,
-            se_width: Some(size(metadata, "se_width", 0..=*SIZE.end())?).filter(|&width| width > 0),
-            policy_channels: size(metadata, "policy_channels", SIZE)?,
-            value_channels: size(metadata, "value_channels", SIZE)?,
-            value_hidden: size(metadata, "value_hidden", SIZE)?,
+            architecture: Architecture::from_metadata(metadata, encoding)?,
             source: text(metadata, "source")?.to_owned(),
             licence: text(metadata, "licence")?.to_owned(),
         })
@@ -118,18 +138,11 @@ impl Spec {
             ("format_version", FORMAT_VERSION.to_owned()),
             ("encoding", self.encoding.name().to_owned()),
             ("policy", self.encoding.policy_name().to_owned()),
-            ("channels", self.channels.to_string()),
-            ("blocks", self.blocks.to_string()),
-            ("recurrence", self.recurrence.to_string()),
-            ("gate", self.gate.to_string()),
-            ("se_width", self.se_width.unwrap_or(0).to_string()),
-            ("policy_channels", self.policy_channels.to_string()),
-            ("value_channels", self.value_channels.to_string()),
-            ("value_hidden", self.value_hidden.to_string()),
             ("source", self.source.clone()),
             ("licence", self.licence.clone()),
         ]
         .into_iter()
+        .chain(self.architecture.to_metadata())
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
     }
@@ -139,46 +152,24 @@ impl Spec {
     /// Convolutions are `[out, in, height, width]`, linear layers `[out, in]`, the gate
     /// `[channels, 2 * channels, 1, 1]` over (candidate, previous).
     pub fn tensors(&self) -> impl Iterator<Item = (String, Vec<usize>)> {
-        iter::once(self.stem_tensors())
-            .chain((0..self.blocks).map(|block| self.block_tensors(block)))
-            .chain(iter::once_with(|| self.last_tensors()))
-            .flat_map(|part| part.0)
+        // Part by part: a file's metadata may promise a thousand blocks.
+        let parts = match &self.architecture {
+            Architecture::Residual(residual) => residual.blocks + 2,
+            Architecture::SquarePair(_) => 2,
+        };
+        (0..parts).flat_map(|part| match &self.architecture {
+            Architecture::Residual(residual) => residual.tensors(self.encoding, part).0,
+            Architecture::SquarePair(pair) => pair.tensors(self.encoding, part).0,
+        })
     }
 
-    fn stem_tensors(&self) -> TensorList {
-        let mut list = TensorList::default();
-        list.add("stem.0.weight", &[self.channels, self.encoding.planes(), 3, 3]);
-        list.batch_norm("stem.1", self.channels);
-        list
-    }
-
-    fn block_tensors(&self, block: usize) -> TensorList {
-        let (c, mut list) = (self.channels, TensorList::default());
-        for n in 1..=2 {
-            list.add(&format!("tower.{block}.conv{n}.weight"), &[c, c, 3, 3]);
-            list.batch_norm(&format!("tower.{block}.bn{n}"), c);
+    /// How many logits the network has, those of the pair's squares included: see
+    /// [`from_to`](crate::encoding::from_to).
+    pub fn policy_size(&self) -> usize {
+        match &self.architecture {
+            Architecture::Residual(_) => self.encoding.policy_size(),
+            Architecture::SquarePair(_) => from_to::WITH_SQUARES,
         }
-        if let Some(width) = self.se_width {
-            list.linear(&format!("tower.{block}.se.fc1"), width, c);
-            list.linear(&format!("tower.{block}.se.fc2"), 2 * c, width);
-        }
-        list
-    }
-
-    fn last_tensors(&self) -> TensorList {
-        let (c, mut list) = (self.channels, TensorList::default());
-        if self.gate {
-            list.add("gate.weight", &[c, 2 * c, 1, 1]);
-            list.add("gate.bias", &[c]);
-        }
-        list.add("policy_conv.weight", &[self.policy_channels, c, 1, 1]);
-        list.batch_norm("policy_bn", self.policy_channels);
-        list.linear("policy_fc", self.encoding.policy_size(), 64 * self.policy_channels);
-        list.add("value_conv.weight", &[self.value_channels, c, 1, 1]);
-        list.batch_norm("value_bn", self.value_channels);
-        list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
-        list.linear("value_fc2", 1, self.value_hidden);
-        list
     }
 
     /// Learned parameters (running statistics of BatchNorm are not counted, as in PyTorch).
@@ -190,6 +181,132 @@ impl Spec {
     }
 }
 
+/// Keys that files of before they existed do not have.
+const ARCHITECTURE: &str = "architecture";
+const CONV_BIAS: &str = "conv_bias";
+
+/// The names of the architectures; a file that names none holds the first.
+const RESIDUAL: &str = "residual";
+const SQUARE_PAIR: &str = "square-pair";
+
+impl Architecture {
+    fn from_metadata(
+        metadata: &HashMap<String, String>,
+        encoding: Encoding,
+    ) -> Result<Self, SpecError> {
+        match metadata.get(ARCHITECTURE).map_or(RESIDUAL, String::as_str) {
+            RESIDUAL => Ok(Self::Residual(Residual {
+                channels: size(metadata, "channels", SIZE)?,
+                blocks: size(metadata, "blocks", BLOCKS)?,
+                recurrence: size(metadata, "recurrence", RECURRENCE)?,
+                gate: switch(metadata, "gate")?,
+                se_width: Some(size(metadata, "se_width", 0..=*SIZE.end())?)
+                    .filter(|&width| width > 0),
+                conv_bias: metadata.contains_key(CONV_BIAS) && switch(metadata, CONV_BIAS)?,
+                policy_channels: size(metadata, "policy_channels", SIZE)?,
+                value_channels: size(metadata, "value_channels", SIZE)?,
+                value_hidden: size(metadata, "value_hidden", SIZE)?,
+            })),
+            SQUARE_PAIR if encoding.policy_size() != from_to::POLICY_SIZE => {
+                let expected = "one whose moves are pairs of squares, such as canonical12";
+                Err(invalid("encoding", encoding.name(), expected))
+            }
+            SQUARE_PAIR => Ok(Self::SquarePair(SquarePair {
+                filters: size(metadata, "filters", SIZE)?,
+                hidden: size(metadata, "hidden", SIZE)?,
+            })),
+            other => Err(invalid(ARCHITECTURE, other, &format!("{RESIDUAL} or {SQUARE_PAIR}"))),
+        }
+    }
+
+    fn to_metadata(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Residual(residual) => {
+                let mut list = vec![
+                    ("channels", residual.channels.to_string()),
+                    ("blocks", residual.blocks.to_string()),
+                    ("recurrence", residual.recurrence.to_string()),
+                    ("gate", residual.gate.to_string()),
+                    ("se_width", residual.se_width.unwrap_or(0).to_string()),
+                    ("policy_channels", residual.policy_channels.to_string()),
+                    ("value_channels", residual.value_channels.to_string()),
+                    ("value_hidden", residual.value_hidden.to_string()),
+                ];
+                list.extend(residual.conv_bias.then(|| (CONV_BIAS, "true".to_owned())));
+                list
+            }
+            Self::SquarePair(pair) => vec![
+                (ARCHITECTURE, SQUARE_PAIR.to_owned()),
+                ("filters", pair.filters.to_string()),
+                ("hidden", pair.hidden.to_string()),
+            ],
+        }
+    }
+}
+
+impl Residual {
+    /// The stem, then each block, then gate and heads.
+    fn tensors(&self, encoding: Encoding, part: usize) -> TensorList {
+        match part.checked_sub(1) {
+            None => self.stem_tensors(encoding),
+            Some(block) if block < self.blocks => self.block_tensors(block),
+            Some(_) => self.last_tensors(encoding),
+        }
+    }
+
+    fn stem_tensors(&self, encoding: Encoding) -> TensorList {
+        let mut list = TensorList::default();
+        let shape = [self.channels, encoding.planes(), 3, 3];
+        list.convolution("stem.0", "stem.1", shape, self.conv_bias);
+        list
+    }
+
+    fn block_tensors(&self, block: usize) -> TensorList {
+        let (c, mut list) = (self.channels, TensorList::default());
+        for n in 1..=2 {
+            let (conv, norm) = (format!("tower.{block}.conv{n}"), format!("tower.{block}.bn{n}"));
+            list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias);
+        }
+        if let Some(width) = self.se_width {
+            list.linear(&format!("tower.{block}.se.fc1"), width, c);
+            list.linear(&format!("tower.{block}.se.fc2"), 2 * c, width);
+        }
+        list
+    }
+
+    fn last_tensors(&self, encoding: Encoding) -> TensorList {
+        let (c, mut list) = (self.channels, TensorList::default());
+        if self.gate {
+            list.add("gate.weight", &[c, 2 * c, 1, 1]);
+            list.add("gate.bias", &[c]);
+        }
+        let head = |channels| [channels, c, 1, 1];
+        let (policy, value) = (head(self.policy_channels), head(self.value_channels));
+        list.convolution("policy_conv", "policy_bn", policy, self.conv_bias);
+        list.linear("policy_fc", encoding.policy_size(), 64 * self.policy_channels);
+        list.convolution("value_conv", "value_bn", value, self.conv_bias);
+        list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
+        list.linear("value_fc2", 1, self.value_hidden);
+        list
+    }
+}
+
+impl SquarePair {
+    /// The network of the squares moved from, then the other.
+    fn tensors(&self, encoding: Encoding, part: usize) -> TensorList {
+        let (name, mut list) = (["origin", "target"][part], TensorList::default());
+        let (filters, hidden) = (self.filters, self.hidden);
+        for (layer, inputs) in [("conv1", encoding.planes()), ("conv2", filters)] {
+            list.add(&format!("{name}.{layer}.weight"), &[filters, inputs, 2, 2]);
+            list.add(&format!("{name}.{layer}.bias"), &[filters]);
+        }
+        list.linear(&format!("{name}.fc1"), hidden, 36 * filters);
+        list.linear(&format!("{name}.fc2"), hidden, hidden);
+        list.linear(&format!("{name}.fc3"), 64, hidden);
+        list
+    }
+}
+
 #[derive(Default)]
 struct TensorList(Vec<(String, Vec<usize>)>);
 
@@ -198,9 +315,14 @@ impl TensorList {
         self.0.push((name.to_owned(), shape.to_vec()));
     }
 
-    fn batch_norm(&mut self, name: &str, channels: usize) {
+    /// A convolution and the BatchNorm after it.
+    fn convolution(&mut self, name: &str, norm: &str, shape: [usize; 4], bias: bool) {
+        self.add(&format!("{name}.weight"), &shape);
+        if bias {
+            self.add(&format!("{name}.bias"), &shape[..1]);
+        }
         for part in ["weight", "bias", "running_mean", "running_var"] {
-            self.add(&format!("{name}.{part}"), &[channels]);
+            self.add(&format!("{norm}.{part}"), &shape[..1]);
         }
     }
 
@@ -245,25 +367,44 @@ fn switch(metadata: &HashMap<String, String>, key: &'static str) -> Result<bool,
 mod tests {
     use super::*;
 
-    /// 10,915,809 and 11,049,313 parameters: the figures of the published RDTChess networks.
+    fn spec(encoding: Encoding, architecture: Architecture) -> Spec {
+        Spec { encoding, architecture, source: "a test".into(), licence: "none".into() }
+    }
+
+    /// 10,915,809 and 11,049,313 parameters: the figures of the published RDTChess networks. The others: as
+    /// PyTorch counts them in networks with the published sizes, about 12.5 million and 11.7 million.
     #[test]
     fn parameter_counts_of_the_published_networks() {
-        let plain = Spec {
-            encoding: Encoding::Canonical19,
+        let plain = Residual {
             channels: 128,
             blocks: 8,
             recurrence: 1,
             gate: false,
             se_width: None,
+            conv_bias: false,
             policy_channels: 32,
             value_channels: 16,
             value_hidden: 128,
-            source: "a test".into(),
-            licence: "none".into(),
         };
-        assert_eq!(plain.parameters(), 10_915_809);
-        let gated = Spec { recurrence: 2, gate: true, se_width: Some(32), ..plain };
-        assert_eq!(gated.parameters(), 11_049_313);
-        assert_eq!(Spec::from_metadata(&gated.to_metadata()), Ok(gated));
+        let gated = Residual { recurrence: 2, gate: true, se_width: Some(32), ..plain.clone() };
+        let white = Residual {
+            channels: 256,
+            blocks: 10,
+            conv_bias: true,
+            policy_channels: 2,
+            value_channels: 1,
+            value_hidden: 256,
+            ..plain
+        };
+        let pair = Architecture::SquarePair(SquarePair { filters: 128, hidden: 1024 });
+        for (spec, parameters) in [
+            (spec(Encoding::Canonical19, Architecture::Residual(plain)), 10_915_809),
+            (spec(Encoding::Canonical19, Architecture::Residual(gated)), 11_049_313),
+            (spec(Encoding::Absolute14, Architecture::Residual(white)), 12_448_714),
+            (spec(Encoding::Canonical12, pair), 11_813_504),
+        ] {
+            assert_eq!(spec.parameters(), parameters);
+            assert_eq!(Spec::from_metadata(&spec.to_metadata()), Ok(spec));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! From a weights file to the layers of a network, BatchNorm folded into the convolutions.
 
-use super::float16;
-use super::spec::{Spec, SpecError};
+use super::float16::{self, F16};
+use super::spec::{Architecture, Residual, Spec, SpecError};
 use crate::chess::quoted;
 use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
@@ -43,7 +43,8 @@ impl Real for f64 {
     }
 }
 
-/// A square convolution over 8x8 boards, padded so that the board keeps its size.
+/// A square convolution over boards: with 1x1 or 3x3 taps padded so that the board keeps its size, with 2x2
+/// not padded.
 #[derive(Clone, Debug)]
 pub struct Convolution<T> {
     /// `[out, in, kernel, kernel]`.
@@ -59,6 +60,43 @@ pub struct Linear<T> {
     pub weight: Array2<T>,
     /// `[out]`.
     pub bias: Array1<T>,
+}
+
+/// The fully connected layer that gives the logits. A position has few legal moves, and only their rows are
+/// read.
+#[derive(Clone, Debug)]
+pub struct PolicyLayer<T> {
+    /// `[policy size, in]`.
+    pub weight: Rows<T>,
+    /// `[policy size]`.
+    pub bias: Array1<T>,
+}
+
+/// Weights of which a few rows are used at a time.
+#[derive(Clone, Debug)]
+pub enum Rows<T> {
+    /// Ready to compute with.
+    Full(Array2<T>),
+    /// As the file has them, for half the memory: finite numbers, to be widened when they are used.
+    Half(Array2<F16>),
+}
+
+impl<T: Real> Rows<T> {
+    /// One of them, ready to compute with.
+    pub fn row(&self, row: usize) -> Array1<T> {
+        match self {
+            Self::Full(rows) => rows.row(row).to_owned(),
+            Self::Half(rows) => rows.row(row).mapv(|half| T::from_f32(half.to_f32())),
+        }
+    }
+
+    /// The numbers in a row.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Full(rows) => rows.ncols(),
+            Self::Half(rows) => rows.ncols(),
+        }
+    }
 }
 
 /// Squeeze-and-excitation (Hu et al. 2017) with a bias: a scale and an offset for each channel from
@@ -82,11 +120,30 @@ pub struct Block<T> {
     pub se: Option<SqueezeExcite<T>>,
 }
 
-/// The layers of a network, ready to compute with.
+/// A network ready to compute with.
 #[derive(Clone, Debug)]
 pub struct Network<T = f32> {
-    /// The architecture.
+    /// What it looks like.
     pub spec: Spec,
+    /// What it is made of: as [`Spec::architecture`] says.
+    pub layers: Layers<T>,
+}
+
+/// The layers of a network of each architecture.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A program holds one or two.
+pub enum Layers<T> {
+    /// A tower with a policy and a value head.
+    Residual(ResidualLayers<T>),
+    /// Two networks that score squares.
+    SquarePair(SquarePairLayers<T>),
+}
+
+/// The layers of a residual policy and value network.
+#[derive(Clone, Debug)]
+pub struct ResidualLayers<T> {
+    /// How many times the tower is applied.
+    pub recurrence: usize,
     /// planes -> channels, 3x3.
     pub stem: Convolution<T>,
     /// The residual blocks.
@@ -96,13 +153,37 @@ pub struct Network<T = f32> {
     /// channels -> policy channels, 1x1.
     pub policy_conv: Convolution<T>,
     /// policy channels * 64 -> policy size.
-    pub policy: Linear<T>,
+    pub policy: PolicyLayer<T>,
     /// channels -> value channels, 1x1.
     pub value_conv: Convolution<T>,
     /// value channels * 64 -> hidden.
     pub value_hidden: Linear<T>,
     /// hidden -> 1.
     pub value: Linear<T>,
+}
+
+/// The layers of a pair of square networks.
+#[derive(Clone, Debug)]
+pub struct SquarePairLayers<T> {
+    /// Scores the squares moved from.
+    pub from: Squares<T>,
+    /// Scores the squares moved to.
+    pub to: Squares<T>,
+}
+
+/// A network that scores squares.
+#[derive(Clone, Debug)]
+pub struct Squares<T> {
+    /// planes -> filters, 2x2.
+    pub conv1: Convolution<T>,
+    /// filters -> filters, 2x2.
+    pub conv2: Convolution<T>,
+    /// filters * 36 -> hidden.
+    pub fc1: Linear<T>,
+    /// hidden -> hidden.
+    pub fc2: Linear<T>,
+    /// hidden -> 64 squares.
+    pub fc3: Linear<T>,
 }
 
 impl<T: Real> Network<T> {
@@ -114,31 +195,15 @@ impl<T: Real> Network<T> {
     /// Reads the bytes of a weights file. Tensors may be F32, F16 or BF16.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
         let (spec, file) = open(bytes)?;
-        let layers = Layers(&file);
-        let tower = (0..spec.blocks).map(|i| {
-            Ok(Block {
-                conv1: layers.normalised(&format!("tower.{i}.conv1"), &format!("tower.{i}.bn1"))?,
-                conv2: layers.normalised(&format!("tower.{i}.conv2"), &format!("tower.{i}.bn2"))?,
-                se: match spec.se_width {
-                    Some(_) => Some(SqueezeExcite {
-                        squeeze: layers.linear(&format!("tower.{i}.se.fc1"))?,
-                        excite: layers.linear(&format!("tower.{i}.se.fc2"))?,
-                    }),
-                    None => None,
-                },
-            })
-        });
-        Ok(Self {
-            stem: layers.normalised("stem.0", "stem.1")?,
-            tower: tower.collect::<Result<_, WeightsError>>()?,
-            gate: if spec.gate { Some(layers.biased("gate")?) } else { None },
-            policy_conv: layers.normalised("policy_conv", "policy_bn")?,
-            policy: layers.linear("policy_fc")?,
-            value_conv: layers.normalised("value_conv", "value_bn")?,
-            value_hidden: layers.linear("value_fc1")?,
-            value: layers.linear("value_fc2")?,
-            spec,
-        })
+        let file = File(&file);
+        let layers = match &spec.architecture {
+            Architecture::Residual(sizes) => Layers::Residual(file.residual(sizes)?),
+            Architecture::SquarePair(_) => Layers::SquarePair(SquarePairLayers {
+                from: file.squares("origin")?,
+                to: file.squares("target")?,
+            }),
+        };
+        Ok(Self { spec, layers })
     }
 }
 
@@ -324,16 +389,51 @@ fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
 }
 
 /// Layers by name, from a file that [`open`] has checked.
-struct Layers<'a>(&'a SafeTensors<'a>);
+struct File<'a>(&'a SafeTensors<'a>);
 
-impl Layers<'_> {
+impl File<'_> {
+    fn residual<T: Real>(&self, sizes: &Residual) -> Result<ResidualLayers<T>, WeightsError> {
+        let tower = (0..sizes.blocks).map(|i| {
+            Ok(Block {
+                conv1: self.normalised(&format!("tower.{i}.conv1"), &format!("tower.{i}.bn1"))?,
+                conv2: self.normalised(&format!("tower.{i}.conv2"), &format!("tower.{i}.bn2"))?,
+                se: match sizes.se_width {
+                    Some(_) => Some(SqueezeExcite {
+                        squeeze: self.linear(&format!("tower.{i}.se.fc1"))?,
+                        excite: self.linear(&format!("tower.{i}.se.fc2"))?,
+                    }),
+                    None => None,
+                },
+            })
+        });
+        Ok(ResidualLayers {
+            recurrence: sizes.recurrence,
+            stem: self.normalised("stem.0", "stem.1")?,
+            tower: tower.collect::<Result<_, WeightsError>>()?,
+            gate: if sizes.gate { Some(self.biased("gate")?) } else { None },
+            policy_conv: self.normalised("policy_conv", "policy_bn")?,
+            policy: self.policy("policy_fc")?,
+            value_conv: self.normalised("value_conv", "value_bn")?,
+            value_hidden: self.linear("value_fc1")?,
+            value: self.linear("value_fc2")?,
+        })
+    }
+
+    fn squares<T: Real>(&self, name: &str) -> Result<Squares<T>, WeightsError> {
+        Ok(Squares {
+            conv1: self.biased(&format!("{name}.conv1"))?,
+            conv2: self.biased(&format!("{name}.conv2"))?,
+            fc1: self.linear(&format!("{name}.fc1"))?,
+            fc2: self.linear(&format!("{name}.fc2"))?,
+            fc3: self.linear(&format!("{name}.fc3"))?,
+        })
+    }
+
     fn tensor<T: Real>(&self, name: &str) -> Result<(Vec<usize>, Vec<T>), WeightsError> {
         let view = self.0.tensor(name).map_err(WeightsError::format)?;
         let numbers = numbers(&view);
         if let Some(bad) = numbers.iter().find(|x: &&T| !x.is_finite()) {
-            let found = bad.to_f64().unwrap_or(f64::NAN);
-            let expected = "finite numbers only";
-            return Err(WeightsError::Number { name: name.to_owned(), found, expected });
+            return Err(not_finite(name, bad.to_f64().unwrap_or(f64::NAN)));
         }
         Ok((view.shape().to_vec(), numbers))
     }
@@ -344,6 +444,21 @@ impl Layers<'_> {
         Ok(Linear { weight: array((shape[0], shape[1]), weight), bias: Array1::from(bias) })
     }
 
+    fn policy<T: Real>(&self, name: &str) -> Result<PolicyLayer<T>, WeightsError> {
+        let view = self.0.tensor(&format!("{name}.weight")).map_err(WeightsError::format)?;
+        if view.dtype() != Dtype::F16 {
+            let Linear { weight, bias } = self.linear(name)?;
+            return Ok(PolicyLayer { weight: Rows::Full(weight), bias });
+        }
+        let halves: Vec<F16> = halves(&view).collect();
+        if let Some(bad) = halves.iter().find(|half| !half.is_finite()) {
+            return Err(not_finite(&format!("{name}.weight"), bad.to_f32().into()));
+        }
+        let weight = Rows::Half(array((view.shape()[0], view.shape()[1]), halves));
+        let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+        Ok(PolicyLayer { weight, bias: Array1::from(bias) })
+    }
+
     fn biased<T: Real>(&self, name: &str) -> Result<Convolution<T>, WeightsError> {
         let (shape, weight) = self.tensor(&format!("{name}.weight"))?;
         let (_, bias) = self.tensor(&format!("{name}.bias"))?;
@@ -351,12 +466,17 @@ impl Layers<'_> {
         Ok(Convolution { weight: array(shape, weight), bias: Array1::from(bias) })
     }
 
-    /// A convolution without bias and the BatchNorm after it, as one convolution with a bias.
+    /// A convolution and the BatchNorm after it, as one convolution with a bias.
     fn normalised<T: Real>(&self, conv: &str, norm: &str) -> Result<Convolution<T>, WeightsError> {
         let (shape, weight) = self.tensor::<f32>(&format!("{conv}.weight"))?;
         let part = |part: &str| Ok(self.tensor::<f64>(&format!("{norm}.{part}"))?.1);
         let (gain, offset) = (part("weight")?, part("bias")?);
         let (mean, variance) = (part("running_mean")?, part("running_var")?);
+        // There only where the architecture has it.
+        let bias = match self.0.tensor(&format!("{conv}.bias")) {
+            Ok(_) => self.tensor::<f64>(&format!("{conv}.bias"))?.1,
+            Err(_) => vec![0.0; mean.len()],
+        };
         if let Some(&found) = variance.iter().find(|&&variance| variance < 0.0) {
             let (name, expected) = (format!("{norm}.running_var"), "no negative variance");
             return Err(WeightsError::Number { name, found, expected });
@@ -371,8 +491,9 @@ impl Layers<'_> {
                 filter.iter().map(move |&w| T::from_f64(f64::from(w) * scale))
             })
             .collect();
-        let bias: Array1<T> =
-            (0..scale.len()).map(|o| T::from_f64(offset[o] - mean[o] * scale[o])).collect();
+        let bias: Array1<T> = (0..scale.len())
+            .map(|o| T::from_f64(offset[o] + (bias[o] - mean[o]) * scale[o]))
+            .collect();
         // A network with an infinite weight would not fail: ReLU turns a NaN into 0.
         if let Some(infinite) = folded.iter().chain(&bias).find(|x| !x.is_finite()) {
             let name = format!("{conv}.weight");
@@ -389,11 +510,21 @@ fn array<T, D: Dimension>(shape: impl IntoDimension<Dim = D>, numbers: Vec<T>) -
     Array::from_shape_vec(shape.into_dimension(), numbers).expect("the file's shape fits its data")
 }
 
+fn not_finite(name: &str, found: f64) -> WeightsError {
+    let expected = "finite numbers only";
+    WeightsError::Number { name: name.to_owned(), found, expected }
+}
+
+fn halves(view: &TensorView<'_>) -> impl Iterator<Item = F16> {
+    view.data().as_chunks::<2>().0.iter().map(|&pair| F16(u16::from_le_bytes(pair)))
+}
+
 fn numbers<T: Real>(view: &TensorView<'_>) -> Vec<T> {
-    let pairs = || view.data().as_chunks::<2>().0.iter().map(|&pair| u16::from_le_bytes(pair));
     match view.dtype() {
-        Dtype::F16 => pairs().map(|bits| T::from_f32(float16::from_f16(bits))).collect(),
-        Dtype::BF16 => pairs().map(|bits| T::from_f32(float16::from_bf16(bits))).collect(),
+        Dtype::F16 => halves(view).map(|half| T::from_f32(half.to_f32())).collect(),
+        Dtype::BF16 => {
+            halves(view).map(|F16(bits)| T::from_f32(float16::from_bf16(bits))).collect()
+        }
         _ => {
             let words = view.data().as_chunks::<4>().0;
             words.iter().map(|&word| T::from_f32(f32::from_le_bytes(word))).collect()

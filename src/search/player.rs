@@ -80,8 +80,8 @@ pub struct Report {
     pub depth: u32,
     /// Positions evaluated.
     pub nodes: u64,
-    /// Value of the position for the side to move, in [-1, 1].
-    pub value: f64,
+    /// Value of the position for the side to move, in [-1, 1]; `None` where the player has none.
+    pub value: Option<f64>,
     /// The candidate moves, best first; every legal move for players that rank them all.
     pub lines: Vec<Line>,
     /// A remark in words, for people.

@@ -72,7 +72,8 @@ impl Player for Policy {
         let remark = lines.first().and_then(|line| line.probability).map(|probability| {
             format!("policy {:.1}% over {legal} legal moves{by}", 100.0 * probability)
         });
-        report(&Report { depth: 1, nodes: 1, value: evaluation.value, lines, remark });
+        let value = self.evaluator.has_value().then_some(evaluation.value);
+        report(&Report { depth: 1, nodes: 1, value, lines, remark });
         Ok(Choice { best, ponder: None })
     }
 }

@@ -7,6 +7,9 @@ each position of `positions.txt`:
 
     FEN <TAB> value <TAB> index:logit index:logit ...   (every legal policy index)
 
+A pair of square networks has no value (0 here), the sum of two logits for a move, and those logits
+themselves at the indices 4096 + square moved from and 4160 + square moved to (some of them here).
+
     python network.py            writes the files
     python network.py --check    recomputes and compares; exit status 1 on a difference
     python network.py --only 16x1
@@ -25,10 +28,13 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}; needs torch, numpy and chess (pip)", flush=True)
     sys.exit(3)
 
+import absolute14
+import canonical12
 import canonical19
-from random_weights import PLANES, POLICY_SIZE, Spec, weights
+from random_weights import ABSOLUTE, PLANES, POLICY_SIZES, PairSpec, Spec, weights
 
 HERE = Path(__file__).parent
+ENCODINGS = {"absolute14": absolute14, "canonical12": canonical12, "canonical19": canonical19}
 TOLERANCE = 1e-11  # relative; absolute for numbers below 1
 
 SMALL_HEADS = dict(policy_channels=8, value_channels=4, value_hidden=24)
@@ -43,6 +49,8 @@ CONFIGURATIONS = {
     "64x8-gate-se": (Spec(64, 8, gate=True, se_width=16, **SMALL_HEADS), 2),
     "128x8": (Spec(128, 8), 2),
     "128x8-r2-gate-se": (Spec(128, 8, recurrence=2, gate=True, se_width=32), 6),
+    "24x3-absolute": (Spec(24, 3, **ABSOLUTE), 3),
+    "20-70-pair": (PairSpec(filters=20, hidden=70), 3),
 }
 
 
@@ -63,11 +71,11 @@ class SqueezeExcitation(nn.Module):
 class Block(nn.Module):
     """A residual block."""
 
-    def __init__(self, channels: int, se_width: int):
+    def __init__(self, channels: int, se_width: int, bias: bool):
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
         self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
         self.bn2 = nn.BatchNorm2d(channels)
         self.se = SqueezeExcitation(channels, se_width) if se_width else nn.Identity()
 
@@ -82,21 +90,21 @@ class Network(nn.Module):
 
     def __init__(self, spec: Spec):
         super().__init__()
-        c = spec.channels
+        c, bias = spec.channels, spec.conv_bias
         self.recurrence = spec.recurrence
-        stem = nn.Conv2d(PLANES, c, 3, padding=1, bias=False)
+        stem = nn.Conv2d(PLANES[spec.encoding], c, 3, padding=1, bias=bias)
         self.stem = nn.Sequential(stem, nn.BatchNorm2d(c), nn.ReLU())
-        self.tower = nn.Sequential(*(Block(c, spec.se_width) for _ in range(spec.blocks)))
+        self.tower = nn.Sequential(*(Block(c, spec.se_width, bias) for _ in range(spec.blocks)))
         self.gate = nn.Conv2d(2 * c, c, 1) if spec.gate else None
-        self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=False)
+        self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=bias)
         self.policy_bn = nn.BatchNorm2d(spec.policy_channels)
-        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZE)
-        self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=False)
+        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZES[spec.encoding])
+        self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=bias)
         self.value_bn = nn.BatchNorm2d(spec.value_channels)
         self.value_fc1 = nn.Linear(64 * spec.value_channels, spec.value_hidden)
         self.value_fc2 = nn.Linear(spec.value_hidden, 1)
 
-    def forward(self, planes):  # [batch, 19, 8, 8] -> logits [batch, 4096], value [batch]
+    def forward(self, planes):  # [batch, planes, 8, 8] -> logits [batch, moves], value [batch]
         state = self.stem(planes)
         for _ in range(self.recurrence):
             candidate = self.tower(state)
@@ -114,9 +122,39 @@ class Network(nn.Module):
         return logits, torch.tanh(self.value_fc2(value)).squeeze(1)
 
 
-def load(spec: Spec, tensors: dict) -> Network:
+class Squares(nn.Module):
+    """Scores the 64 squares."""
+
+    def __init__(self, spec: PairSpec):
+        super().__init__()
+        self.conv1 = nn.Conv2d(12, spec.filters, 2)
+        self.conv2 = nn.Conv2d(spec.filters, spec.filters, 2)
+        self.fc1 = nn.Linear(36 * spec.filters, spec.hidden)
+        self.fc2 = nn.Linear(spec.hidden, spec.hidden)
+        self.fc3 = nn.Linear(spec.hidden, 64)
+
+    def forward(self, planes):  # [batch, 12, 8, 8] -> [batch, 64]
+        x = torch.relu(self.conv2(torch.relu(self.conv1(planes))))
+        x = torch.relu(self.fc2(torch.relu(self.fc1(x.flatten(1)))))
+        return self.fc3(x)
+
+
+class Pair(nn.Module):
+    """Scores the squares moved from and those moved to, and so moves."""
+
+    def __init__(self, spec: PairSpec):
+        super().__init__()
+        self.origin, self.target = Squares(spec), Squares(spec)
+
+    def forward(self, planes):  # [batch, 12, 8, 8] -> logits [batch, 4096 + 64 + 64], value [batch]
+        origin, target = self.origin(planes), self.target(planes)
+        moves = (origin[:, :, None] + target[:, None, :]).flatten(1)
+        return torch.cat((moves, origin, target), dim=1), torch.zeros(len(planes))
+
+
+def load(spec: Spec | PairSpec, tensors: dict) -> nn.Module:
     """A network for inference in float64; `tensors` are the weights by name."""
-    network = Network(spec).double().eval()
+    network = (Pair if isinstance(spec, PairSpec) else Network)(spec).double().eval()
     # BatchNorm's counter of training steps is the one entry that a weights file does not hold.
     state = {name: torch.as_tensor(value) for name, value in tensors.items()}
     counters = {name for name in network.state_dict() if name.endswith("num_batches_tracked")}
@@ -131,21 +169,21 @@ def positions() -> list[chess.Board]:
     return [chess.Board(fen) for fen in (HERE / "positions.txt").read_text().splitlines()]
 
 
-def legal(board: chess.Board) -> list[int]:
-    """The distinct policy indices of the legal moves, in the order of `canonical19`."""
-    return list(dict.fromkeys(index for _, index in canonical19.legal_indices(board)))
+def legal(encoding, board: chess.Board) -> list[int]:
+    """The distinct policy indices of the legal moves, in the order of the encoding's module."""
+    return list(dict.fromkeys(index for _, index in encoding.legal_indices(board)))
 
 
 @torch.no_grad()
-def outputs(spec: Spec, seed: int, boards: list[chess.Board]):
-    """Logits `[positions, 4096]` and values `[positions]` of a random network, float64."""
+def outputs(spec: Spec | PairSpec, seed: int, boards: list[chess.Board]):
+    """Logits `[positions, moves]` and values `[positions]` of a random network, float64."""
     network = load(spec, weights(spec, seed))
-    planes = np.stack([canonical19.planes(board) for board in boards])
+    planes = np.stack([ENCODINGS[spec.encoding].planes(board) for board in boards])
     logits, values = network(torch.from_numpy(planes).double())
     return logits.numpy(), values.numpy()
 
 
-def write(path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values) -> None:
+def write(path: Path, spec: Spec | PairSpec, seed: int, fens: list[str], indices, logits, values) -> None:
     lines = [f"# {key}\t{value}" for key, value in spec.to_metadata().items()]
     lines.append(f"# seed\t{seed}")
     for fen, legal_indices, row, value in zip(fens, indices, logits, values):
@@ -156,7 +194,7 @@ def write(path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, v
 
 
 def differences(
-    path: Path, spec: Spec, seed: int, fens: list[str], indices, logits, values
+    path: Path, spec: Spec | PairSpec, seed: int, fens: list[str], indices, logits, values
 ) -> list[str]:
     """What in the committed file is not as computed now."""
     if not path.exists():
@@ -195,11 +233,12 @@ def main() -> None:
 
     boards = positions()
     fens = [board.fen(en_passant="fen") for board in boards]
-    indices = [legal(board) for board in boards]
     wrong = 0
     for name, (spec, seed) in CONFIGURATIONS.items():
         if arguments.only not in (None, name):
             continue
+        squares = [*range(4096, 4096 + 128, 9)] if isinstance(spec, PairSpec) else []
+        indices = [legal(ENCODINGS[spec.encoding], board) + squares for board in boards]
         logits, values = outputs(spec, seed, boards)
         path = HERE / "network" / f"{name}.tsv"
         if arguments.check:

@@ -4,6 +4,8 @@ The Rust tests generate the same weights: whoever changes the formula changes it
 makes the golden files anew (`network.py`).
 
     python random_weights.py 128x8r2gs32 OUT.safetensors [--seed 1] [--dtype f16]
+    python random_weights.py 256x10a OUT.safetensors        the size of Sigma-Go
+    python random_weights.py pair128x1024 OUT.safetensors   the size of the from/to pair
 """
 
 import argparse
@@ -13,13 +15,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-PLANES = 19
-POLICY_SIZE = 4096
+PLANES = {"canonical19": 19, "absolute14": 14}
+POLICY_SIZES = {"canonical19": 4096, "absolute14": 4544}
+POLICIES = {"canonical19": "from-to-4096", "absolute14": "uci-4544"}
 
 
 @dataclass(frozen=True)
 class Spec:
-    """The architecture of a network; `se_width` 0 means no squeeze-and-excitation."""
+    """The architecture of a network; `se_width` 0 means no squeeze-and-excitation, `conv_bias` that the
+    convolutions before a BatchNorm have biases."""
 
     channels: int
     blocks: int
@@ -29,39 +33,50 @@ class Spec:
     policy_channels: int = 32
     value_channels: int = 16
     value_hidden: int = 128
+    encoding: str = "canonical19"
+    conv_bias: bool = False
     source: str = "random weights, tests/golden/random_weights.py"
     licence: str = "none"
 
     @staticmethod
-    def from_name(name: str) -> "Spec":
-        """`128x8`, and then as wanted `r2` (recurrence), `g` (gate), `s32` (SE width)."""
-        match = re.fullmatch(r"(\d+)x(\d+)(?:r(\d+))?(g?)(?:s(\d+))?", name)
+    def from_name(name: str) -> "Spec | PairSpec":
+        """`128x8`, and then as wanted `r2` (recurrence), `g` (gate), `s32` (SE width), `a` (encoding, heads
+        and biases as Sigma-Go has them). Or `pair128x1024`: filters and hidden."""
+        if match := re.fullmatch(r"pair(\d+)x(\d+)", name):
+            return PairSpec(*map(int, match.groups()))
+        match = re.fullmatch(r"(\d+)x(\d+)(?:r(\d+))?(g?)(?:s(\d+))?(a?)", name)
         if not match:
-            raise ValueError(f"{name!r} is not a network size; expected one like 128x8 or 128x8r2gs32")
-        channels, blocks, recurrence, gate, se_width = match.groups()
-        return Spec(int(channels), int(blocks), int(recurrence or 1), gate == "g", int(se_width or 0))
+            raise ValueError(f"{name!r} is not a network size; expected one like 128x8, 128x8r2gs32, 256x10a or pair128x1024")
+        channels, blocks, recurrence, gate, se_width, absolute = match.groups()
+        spec = Spec(int(channels), int(blocks), int(recurrence or 1), gate == "g", int(se_width or 0))
+        return replace(spec, **ABSOLUTE) if absolute else spec
 
     @staticmethod
     def from_metadata(metadata: dict[str, str]) -> "Spec":
         """Reads the `__metadata__` of a weights file."""
-        expected = {"format_version": "1", "encoding": "canonical19", "policy": "from-to-4096"}
-        for key, value in expected.items():
+        encoding = metadata.get("encoding")
+        if encoding not in PLANES:
+            raise ValueError(f"the metadata's encoding is {encoding!r}, expected one of {', '.join(PLANES)}")
+        for key, value in {"format_version": "1", "policy": POLICIES[encoding]}.items():
             if metadata.get(key) != value:
                 raise ValueError(f"the metadata's {key} is {metadata.get(key)!r}, expected {value!r}")
         sizes = ("channels", "blocks", "recurrence", "se_width")
         heads = ("policy_channels", "value_channels", "value_hidden")
         return Spec(
             gate=metadata["gate"] == "true",
+            encoding=encoding,
+            conv_bias=metadata.get("conv_bias") == "true",
             source=metadata["source"],
             licence=metadata["licence"],
             **{key: int(metadata[key]) for key in sizes + heads},
         )
 
     def to_metadata(self) -> dict[str, str]:
-        return {
+        biases = {"conv_bias": "true"} if self.conv_bias else {}
+        return biases | {
             "format_version": "1",
-            "encoding": "canonical19",
-            "policy": "from-to-4096",
+            "encoding": self.encoding,
+            "policy": POLICIES[self.encoding],
             "channels": str(self.channels),
             "blocks": str(self.blocks),
             "recurrence": str(self.recurrence),
@@ -78,38 +93,81 @@ class Spec:
         """Every tensor of the weights file with its shape."""
         shapes: dict[str, tuple[int, ...]] = {}
 
-        def batch_norm(name, channels):
+        def convolution(name, norm, *shape):
+            shapes[f"{name}.weight"] = shape
+            if self.conv_bias:
+                shapes[f"{name}.bias"] = shape[:1]
             for part in ("weight", "bias", "running_mean", "running_var"):
-                shapes[f"{name}.{part}"] = (channels,)
+                shapes[f"{norm}.{part}"] = shape[:1]
 
         def linear(name, outputs, inputs):
             shapes[f"{name}.weight"] = (outputs, inputs)
             shapes[f"{name}.bias"] = (outputs,)
 
         c = self.channels
-        shapes["stem.0.weight"] = (c, PLANES, 3, 3)
-        batch_norm("stem.1", c)
+        convolution("stem.0", "stem.1", c, PLANES[self.encoding], 3, 3)
         for i in range(self.blocks):
             for n in (1, 2):
-                shapes[f"tower.{i}.conv{n}.weight"] = (c, c, 3, 3)
-                batch_norm(f"tower.{i}.bn{n}", c)
+                convolution(f"tower.{i}.conv{n}", f"tower.{i}.bn{n}", c, c, 3, 3)
             if self.se_width:
                 linear(f"tower.{i}.se.fc1", self.se_width, c)
                 linear(f"tower.{i}.se.fc2", 2 * c, self.se_width)
         if self.gate:
             shapes["gate.weight"] = (c, 2 * c, 1, 1)
             shapes["gate.bias"] = (c,)
-        shapes["policy_conv.weight"] = (self.policy_channels, c, 1, 1)
-        batch_norm("policy_bn", self.policy_channels)
-        linear("policy_fc", POLICY_SIZE, 64 * self.policy_channels)
-        shapes["value_conv.weight"] = (self.value_channels, c, 1, 1)
-        batch_norm("value_bn", self.value_channels)
+        convolution("policy_conv", "policy_bn", self.policy_channels, c, 1, 1)
+        linear("policy_fc", POLICY_SIZES[self.encoding], 64 * self.policy_channels)
+        convolution("value_conv", "value_bn", self.value_channels, c, 1, 1)
         linear("value_fc1", self.value_hidden, 64 * self.value_channels)
         linear("value_fc2", 1, self.value_hidden)
         return shapes
 
 
-def weights(spec: Spec, seed: int) -> dict[str, np.ndarray]:
+@dataclass(frozen=True)
+class PairSpec:
+    """The architecture of a pair of networks that score squares."""
+
+    filters: int
+    hidden: int
+    encoding: str = "canonical12"
+    source: str = Spec.source
+    licence: str = Spec.licence
+
+    def to_metadata(self) -> dict[str, str]:
+        return {
+            "format_version": "1",
+            "encoding": self.encoding,
+            "policy": "from-to-4096",
+            "architecture": "square-pair",
+            "filters": str(self.filters),
+            "hidden": str(self.hidden),
+            "source": self.source,
+            "licence": self.licence,
+        }
+
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """Every tensor of the weights file with its shape."""
+        filters, hidden = self.filters, self.hidden
+        shapes = {
+            "conv1": (filters, 12, 2, 2),
+            "conv2": (filters, filters, 2, 2),
+            "fc1": (hidden, 36 * filters),
+            "fc2": (hidden, hidden),
+            "fc3": (64, hidden),
+        }
+        return {
+            f"{network}.{layer}.{part}": shape if part == "weight" else shape[:1]
+            for network in ("origin", "target")
+            for layer, shape in shapes.items()
+            for part in ("weight", "bias")
+        }
+
+
+# What a Sigma-Go network of any size has.
+ABSOLUTE = dict(encoding="absolute14", conv_bias=True, policy_channels=2, value_channels=1, value_hidden=256)
+
+
+def weights(spec: Spec | PairSpec, seed: int) -> dict[str, np.ndarray]:
     """All tensors of a network, float32."""
     return {name: tensor(name, shape, seed) for name, shape in spec.tensors().items()}
 
@@ -149,7 +207,7 @@ def value_range(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
     return -0.3, 0.3
 
 
-def save(path, spec: Spec, seed: int, dtype: str = "f32") -> None:
+def save(path, spec: Spec | PairSpec, seed: int, dtype: str = "f32") -> None:
     """Writes a weights file as the engine reads it."""
     from safetensors.numpy import save_file
 

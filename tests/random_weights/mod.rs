@@ -2,7 +2,8 @@
 //! golden outputs need no weights beside them.
 
 use fianchetto::encoding::Encoding;
-use fianchetto::network::Spec;
+use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::{Architecture, Spec};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use std::collections::HashMap;
 
@@ -12,19 +13,40 @@ pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
 /// A network with every kind of layer, as small as its policy layer allows.
 #[allow(dead_code)] // Not every test that uses this module needs it.
 pub fn small() -> Spec {
-    Spec {
-        encoding: Encoding::Canonical19,
+    residual(Encoding::Canonical19, small_sizes())
+}
+
+/// Its sizes.
+#[allow(dead_code)] // As above.
+pub fn small_sizes() -> Residual {
+    Residual {
         channels: 4,
         blocks: 2,
         recurrence: 2,
         gate: true,
         se_width: Some(2),
+        conv_bias: false,
         policy_channels: 1,
         value_channels: 1,
         value_hidden: 4,
-        source: "a test".into(),
-        licence: "none".into(),
     }
+}
+
+/// A residual network of these sizes.
+#[allow(dead_code)] // As above.
+pub fn residual(encoding: Encoding, sizes: Residual) -> Spec {
+    spec(encoding, Architecture::Residual(sizes))
+}
+
+/// A pair of square networks of these sizes.
+#[allow(dead_code)] // As above.
+pub fn pair(filters: usize, hidden: usize) -> Spec {
+    spec(Encoding::Canonical12, Architecture::SquarePair(SquarePair { filters, hidden }))
+}
+
+#[allow(dead_code)] // As above.
+fn spec(encoding: Encoding, architecture: Architecture) -> Spec {
+    Spec { encoding, architecture, source: "a test".into(), licence: "none".into() }
 }
 
 /// The tensors of an architecture: name, shape, values.

@@ -25,10 +25,12 @@ import numpy as np
 from export_onnx import read  # this import also makes tests/golden importable
 from peers import PEERS
 
+import absolute14
 import canonical19
 import random_weights
 from predict import predict
 
+ENCODINGS = {"absolute14": absolute14, "canonical19": canonical19}
 POSITIONS = Path(canonical19.__file__).with_name("positions.txt")
 OURS = "fianchetto"
 
@@ -64,22 +66,23 @@ def measure_theirs(peer, planes: np.ndarray, seconds: float) -> Timing:
     return Timing(statistics.median(times), min(times))
 
 
-def differences(ours: list[dict], boards: list[chess.Board], peer) -> tuple[float, float]:
+def differences(ours: list[dict], boards: list[chess.Board], peer, encoding: str) -> tuple[float, float]:
     """Largest difference in the probability of a legal move, and in value."""
-    logits, values = peer(np.stack([canonical19.planes(board) for board in boards]))
+    logits, values = peer(np.stack([ENCODINGS[encoding].planes(board) for board in boards]))
     worst_p = worst_value = 0.0
     for board, answer, row, value in zip(boards, ours, logits.astype(np.float64), values):
-        moves, indices = zip(*canonical19.legal_indices(board))
+        moves, indices = zip(*ENCODINGS[encoding].legal_indices(board))
         weight = np.exp(row[list(indices)] - row[list(indices)].max())
         for move, p in zip(moves, weight / weight.sum()):
             worst_p = max(worst_p, abs(answer["moves"][move] - p))
-        worst_value = max(worst_value, abs(answer["value"] - value[0]))
+        for_white = encoding == "absolute14" and board.turn == chess.BLACK
+        worst_value = max(worst_value, abs(answer["value"] - (-value[0] if for_white else value[0])))
     return float(worst_p), float(worst_value)
 
 
 def measure(arguments, weights: str, tensors, spec, boards) -> tuple[list[dict], str]:
     """All rounds of every number of threads and batch size, and our backend's name."""
-    planes = np.stack([canonical19.planes(board) for board in boards])
+    planes = np.stack([ENCODINGS[spec.encoding].planes(board) for board in boards])
     cores, results, backend = sorted(os.sched_getaffinity(0)), [], ""
     for threads in arguments.threads:
         if threads > len(cores):
@@ -160,7 +163,7 @@ def main() -> None:
         tensors, spec = read(weights)
         ours = predict(arguments.binary, weights, [board.fen(en_passant="fen") for board in boards])
         different = {
-            name: differences(ours, boards, PEERS[name](tensors, spec, threads=1))
+            name: differences(ours, boards, PEERS[name](tensors, spec, threads=1), spec.encoding)
             for name in arguments.peers
             if name != "cut"  # it has no logits
         }

@@ -2,7 +2,7 @@
 
     python export_onnx.py WEIGHTS.safetensors OUT.onnx [--no-policy-layer]
 
-Input `planes` [N, 19, 8, 8]; outputs `policy` [N, 4096] and `value` [N, 1]. Without the policy
+Input `planes` [N, planes, 8, 8]; outputs `policy` [N, moves] and `value` [N, 1]. Without the policy
 layer `policy` is what enters it, [N, 64 * policy_channels].
 """
 
@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "golden"))
-from random_weights import PLANES, POLICY_SIZE, Spec  # noqa: E402
+from random_weights import PLANES, POLICY_SIZES, Spec  # noqa: E402
 
 BATCH_NORM_EPSILON = 1e-5
 OPSET = 17
@@ -49,9 +49,10 @@ class Graph:
         )
         scale = gain / np.sqrt(variance + BATCH_NORM_EPSILON)
         kernel = (kernel * scale[:, None, None, None]).astype(np.float32)
-        bias = (bias - mean * scale).astype(np.float32)
+        own = self.tensors.get(f"{conv}.bias", np.zeros(1)).astype(np.float64)
+        bias = (bias + (own - mean) * scale).astype(np.float32)
         padding = kernel.shape[2] // 2
-        inputs = (x, self.weight(f"{conv}.folded", kernel), self.weight(f"{conv}.bias", bias))
+        inputs = (x, self.weight(f"{conv}.folded", kernel), self.weight(f"{conv}.folded_bias", bias))
         return self.node("Conv", *inputs, pads=[padding] * 4)
 
     def plain_convolution(self, x: str, name: str) -> str:
@@ -104,7 +105,7 @@ def export(tensors: dict[str, np.ndarray], spec: Spec, policy_layer: bool = True
     policy = graph.node("Relu", graph.convolution(state, "policy_conv", "policy_bn"))
     policy, policy_size = graph.node("Flatten", policy), 64 * spec.policy_channels
     if policy_layer:
-        policy, policy_size = graph.linear(policy, "policy_fc"), POLICY_SIZE
+        policy, policy_size = graph.linear(policy, "policy_fc"), POLICY_SIZES[spec.encoding]
 
     value = graph.node("Relu", graph.convolution(state, "value_conv", "value_bn"))
     value = graph.node("Relu", graph.linear(graph.node("Flatten", value), "value_fc1"))
@@ -117,7 +118,7 @@ def export(tensors: dict[str, np.ndarray], spec: Spec, policy_layer: bool = True
         helper.make_graph(
             graph.nodes,
             "fianchetto",
-            [helper.make_tensor_value_info("planes", float32, ["N", PLANES, 8, 8])],
+            [helper.make_tensor_value_info("planes", float32, ["N", PLANES[spec.encoding], 8, 8])],
             [
                 helper.make_tensor_value_info("policy", float32, ["N", policy_size]),
                 helper.make_tensor_value_info("value", float32, ["N", 1]),

@@ -51,6 +51,7 @@ class OpenVino:
         model = core.read_model(export(tensors, spec).SerializeToString())
         settings = {
             properties.inference_num_threads: threads,
+            properties.hint.enable_cpu_pinning: False,  # the caller has chosen the cores
             properties.hint.performance_mode: properties.hint.PerformanceMode.LATENCY,
             properties.hint.inference_precision: self.precision,
         }

@@ -252,14 +252,14 @@ fn inverse<S: Simd, Y: Form, X: Form>(simd: S, products: &[f32], bias: &[f32], b
     }
 }
 
-/// Adds to one block of output channels of a convolution with 1x1 or 3x3 taps, straight from a feature
-/// map.
+/// Adds to one block of output channels of a convolution with 1x1, 2x2 or 3x3 taps, straight from a feature
+/// map. 2x2 taps are not padded: the last rank and file of the output are of no use.
 pub struct Direct<'a> {
     /// All blocks of the input, `[n * 64][BLOCK]` each.
     pub input: &'a [f32],
     /// From one of them to the next.
     pub input_stride: usize,
-    /// 1 or 3 along a side.
+    /// 1, 2 or 3 along a side.
     pub taps: usize,
     /// The block's panels, one for each tap.
     pub panels: &'a [f32],
@@ -270,8 +270,8 @@ pub struct Direct<'a> {
 impl Kernel for Direct<'_> {
     type Output = ();
 
-    /// With one tap the output is one long line; with nine it is ranks, or what of them a shift leaves on
-    /// the board.
+    /// With one tap the output is one long line; with four it is all squares of a board whose neighbours are
+    /// numbered below 64; with nine it is ranks, or what of them a shift leaves on the board.
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let rows = self.output.len() / S::BLOCK;
@@ -279,6 +279,7 @@ impl Kernel for Direct<'_> {
         for (tap, panel) in panels.enumerate() {
             let ((lines, up), (squares, right), board) = match self.taps {
                 1 => ((0..1, 1), (0..rows, 1), rows),
+                2 => ((0..1, 1 + tap / 2), (0..64 - 9, 1 + tap % 2), 64),
                 _ => (on_board(tap / 3), on_board(tap % 3), 64),
             };
             for first in (0..rows).step_by(board) {

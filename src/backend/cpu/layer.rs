@@ -7,9 +7,9 @@ use crate::network::weights;
 use ndarray::{ArrayView1, ArrayView4, Axis, s};
 use std::sync::OnceLock;
 
-/// A convolution with 1x1 or 3x3 taps, or a fully connected layer.
+/// A convolution with 1x1, 2x2 or 3x3 taps, or a fully connected layer.
 pub struct Layer {
-    /// 1 or 3 along a side.
+    /// 1, 2 or 3 along a side.
     taps: usize,
     /// Output channels.
     pub outputs: usize,
@@ -25,7 +25,7 @@ impl Layer {
     /// From weights `[out, in, taps, taps]` and biases `[out]`.
     pub fn new<S: Simd>(weight: ArrayView4<'_, f32>, bias: ArrayView1<'_, f32>) -> Self {
         let (outputs, inputs, taps, _) = weight.dim();
-        assert!(taps == 1 || taps == 3, "a network has 1x1 and 3x3 convolutions only");
+        assert!((1..=3).contains(&taps), "a network has convolutions of up to 3x3 only");
         let (block, depth) = (S::BLOCK, inputs.next_multiple_of(4));
         let blocks = outputs.div_ceil(block);
         let mut panels = Aligned::new(blocks * taps * taps * depth * block);

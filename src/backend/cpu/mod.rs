@@ -6,7 +6,7 @@
 //! - `winograd`, `boards`: transforms, and what else happens to a block of channels.
 //! - `layer`: packed weights.
 //! - `crew`, `order`, `buffer`: threads that work on one thing, and what they share.
-//! - `tower`, `heads`: the network, phase by phase.
+//! - `tower`, `heads`: a residual network, phase by phase; `pair`: two networks that score squares.
 //! - `choice`: which algorithm, by measurement; `clock`, `peak`: the measuring.
 //!
 //! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
@@ -22,9 +22,12 @@ mod crew;
 mod heads;
 mod layer;
 mod order;
+mod pair;
 mod peak;
 mod product;
 mod simd;
+#[cfg(test)]
+mod tests;
 mod tower;
 mod winograd;
 
@@ -32,12 +35,16 @@ pub use clock::{Spent, Stage};
 pub use convolution::Algorithm;
 
 use super::{Backend, BackendError, Batch, Outputs};
-use crate::network::{Network, Spec};
+use crate::network::spec::Residual;
+use crate::network::weights::ResidualLayers;
+use crate::network::{Architecture, Layers, Network};
+use buffer::Shared;
 use choice::GROUP;
 use clock::Clock;
 use crew::{Crew, Member, Program};
 use heads::{Features, Heads};
 use order::Order;
+use pair::Pair;
 use simd::{Portable, Simd};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -74,7 +81,17 @@ impl Instructions {
         }
     }
 
-    /// Those that this processor has, the fastest last.
+    /// Those that this program has kernels for, the fastest last.
+    pub fn built() -> impl Iterator<Item = Self> {
+        let is_built = |set: &Self| match set {
+            Self::Portable => true,
+            Self::Avx2 | Self::Avx512 => cfg!(target_arch = "x86_64"),
+            Self::Neon => cfg!(target_arch = "aarch64"),
+        };
+        Self::ALL.into_iter().filter(is_built)
+    }
+
+    /// Those of them that this processor has, the fastest last.
     pub fn available() -> impl Iterator<Item = Self> {
         let has = |set: &Self| match set {
             Self::Portable => true,
@@ -123,6 +140,8 @@ pub struct Cpu {
     planes: usize,
     policy_size: usize,
     channels: usize,
+    batch_sizes: [usize; 2],
+    has_value: bool,
 }
 
 impl Cpu {
@@ -170,9 +189,17 @@ impl Cpu {
         done.map(|()| spent)
     }
 
-    fn run_on(instructions: Instructions, network: Network, settings: Settings) -> Self {
-        let (planes, channels) = (network.spec.encoding.planes(), network.spec.channels);
-        let policy_size = network.policy.bias.len();
+    fn run_on(instructions: Instructions, network: Network, mut settings: Settings) -> Self {
+        let (planes, policy_size) = (network.spec.encoding.planes(), network.spec.policy_size());
+        let has_value = matches!(network.spec.architecture, Architecture::Residual(_));
+        let (channels, group) = match &network.spec.architecture {
+            Architecture::Residual(sizes) => (sizes.channels, GROUP),
+            Architecture::SquarePair(sizes) => {
+                // Winograd's ways are for 3x3 taps.
+                settings.algorithm = Some(Algorithm::Direct);
+                (sizes.filters, pair::GROUP)
+            }
+        };
         let engine = match instructions {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => engine(simd::Avx2::detect(), network, settings),
@@ -182,7 +209,17 @@ impl Cpu {
             Instructions::Neon => engine(simd::Neon::detect(), network, settings),
             _ => engine(Portable::detect(), network, settings),
         };
-        Self { engine, instructions, settings, planes, policy_size, channels }
+        let batch_sizes = [1, group];
+        Self {
+            engine,
+            instructions,
+            settings,
+            planes,
+            policy_size,
+            channels,
+            batch_sizes,
+            has_value,
+        }
     }
 }
 
@@ -207,7 +244,11 @@ impl Backend for Cpu {
     }
 
     fn batch_sizes(&self) -> &[usize] {
-        &[1, GROUP]
+        &self.batch_sizes
+    }
+
+    fn has_value(&self) -> bool {
+        self.has_value
     }
 
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs) -> Result<(), BackendError> {
@@ -248,26 +289,37 @@ trait Engine: Send {
 fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box<dyn Engine> {
     let simd = simd.expect("only an instruction set that is there is asked for");
     let threads = settings.threads.max(1);
-    Box::new(Crew::new(threads, Arc::new(Forward::new(simd, network, threads))))
+    let planes = network.spec.encoding.planes();
+    match (network.spec.architecture, network.layers) {
+        (Architecture::Residual(sizes), Layers::Residual(layers)) => {
+            let forward = Forward::new(simd, planes, sizes, layers, threads);
+            Box::new(Crew::new(threads, Arc::new(forward)))
+        }
+        (_, Layers::SquarePair(layers)) => {
+            Box::new(Crew::new(threads, Arc::new(Pair::new(simd, planes, layers))))
+        }
+        _ => unreachable!("a network has the layers of its architecture"),
+    }
 }
 
-/// The whole network.
+/// A whole residual network.
 struct Forward<S> {
     simd: S,
-    spec: Spec,
+    planes: usize,
+    sizes: Residual,
     tower: Tower<S>,
     heads: Heads<S>,
     order: Order,
     /// One for each thread. A group that all threads work on lies in the first.
     groups: Vec<OnceLock<(Maps, Features)>>,
-    scratch: Vec<ThreadsOwn>,
+    scratch: Vec<ThreadsOwn<Scratch>>,
 }
 
 /// What one thread works in.
-struct ThreadsOwn(UnsafeCell<Scratch>);
+struct ThreadsOwn<T>(UnsafeCell<T>);
 
 // SAFETY: only the thread whose it is touches it: see its use.
-unsafe impl Sync for ThreadsOwn {}
+unsafe impl<T: Send> Sync for ThreadsOwn<T> {}
 
 /// What the threads are told of a job: a number of 16 bits.
 #[derive(Clone, Copy)]
@@ -289,29 +341,41 @@ impl Job {
 }
 
 impl<S: Simd> Forward<S> {
-    fn new(simd: S, network: Network, threads: usize) -> Self {
-        let spec = network.spec;
+    fn new(
+        simd: S,
+        planes: usize,
+        sizes: Residual,
+        layers: ResidualLayers<f32>,
+        threads: usize,
+    ) -> Self {
         Self {
             simd,
-            tower: Tower::new(simd, &network.stem, network.tower, network.gate, spec.recurrence),
+            planes,
+            tower: Tower::new(simd, &layers.stem, layers.tower, layers.gate, layers.recurrence),
             heads: Heads::new(
                 simd,
-                (network.policy_conv, network.policy),
-                (network.value_conv, network.value_hidden, network.value),
+                (layers.policy_conv, layers.policy),
+                (layers.value_conv, layers.value_hidden, layers.value),
             ),
             order: Order::none(),
             groups: (0..threads).map(|_| OnceLock::new()).collect(),
             scratch: (0..threads)
-                .map(|_| ThreadsOwn(UnsafeCell::new(Scratch::new::<S>(&spec, GROUP))))
+                .map(|_| ThreadsOwn(UnsafeCell::new(Scratch::new::<S>(&sizes, GROUP))))
                 .collect(),
-            spec,
+            sizes,
         }
     }
 
-    /// Sets the clock of the first thread, between jobs.
-    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
-        // SAFETY: called by the first thread, whose scratch it is, outside of its jobs.
-        set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
+    /// The memory of a group.
+    fn memory(&self, group: usize) -> &(Maps, Features) {
+        let new =
+            || (Maps::new::<S>(self.planes, &self.sizes, GROUP), Features::new(&self.sizes, GROUP));
+        self.groups[group].get_or_init(new)
+    }
+
+    /// Whether so many positions are one group that all threads work on, block by block.
+    fn is_shared(n: usize, threads: usize) -> bool {
+        threads > 1 && n < 2 * threads && n <= GROUP
     }
 
     /// The group of positions that begins at `first`.
@@ -323,30 +387,11 @@ impl<S: Simd> Forward<S> {
         n: usize,
         algorithm: Algorithm,
     ) {
-        let new = || (Maps::new::<S>(&self.spec, GROUP), Features::new(&self.spec, GROUP));
-        let (maps, features) = self.groups[memory].get_or_init(new);
+        let (maps, features) = self.memory(memory);
         // SAFETY: each thread has an index of its own, and this is the only use.
         let scratch = unsafe { &mut *self.scratch[member.index].0.get() };
 
-        member.each(n, |position| {
-            // SAFETY: inside of a piece, which makes this position of the planes.
-            let planes = unsafe { self.order.planes(first + position) }.chunks_exact(64 * S::BLOCK);
-            let last = planes.remainder();
-            for (block, planes) in planes.chain([last]).enumerate() {
-                let start = (block * n + position) * 64 * S::BLOCK;
-                if planes.is_empty() {
-                    continue;
-                }
-                // SAFETY: as above.
-                let board = unsafe { maps.planes.write(start..start + 64 * S::BLOCK) };
-                board.fill(0.0);
-                for (channel, plane) in planes.chunks_exact(64).enumerate() {
-                    for (square, &x) in board.chunks_exact_mut(S::BLOCK).zip(plane) {
-                        square[channel] = x;
-                    }
-                }
-            }
-        });
+        member.each(n, |position| read_planes::<S>(&self.order, first, n, position, &maps.planes));
         let state = self.tower.run(member, maps, scratch, n, algorithm);
         let positions = first..first + n;
         self.heads.run(member, &maps.states[state], features, scratch, &self.order, positions);
@@ -354,12 +399,11 @@ impl<S: Simd> Forward<S> {
 }
 
 impl<S: Simd> Program for Forward<S> {
-    /// A few positions are one group that all threads work on, block by block; of many each thread takes
-    /// groups of its own.
+    /// All threads work on a few positions; of many each takes groups of its own.
     fn run(&self, member: &mut Member<'_>, job: u64) {
         let Job { n, algorithm } = Job::from_bits(job);
         let threads = member.threads();
-        if threads > 1 && n < 2 * threads && n <= GROUP {
+        if Self::is_shared(n, threads) {
             return self.group(member, 0, 0, n, algorithm);
         }
         let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
@@ -371,7 +415,65 @@ impl<S: Simd> Program for Forward<S> {
     }
 }
 
-impl<S: Simd> Engine for Crew<Forward<S>> {
+/// Turns the planes of a group's position, `first` being the group's, into its part of a map of n positions.
+/// Inside of the piece that does.
+fn read_planes<S: Simd>(order: &Order, first: usize, n: usize, position: usize, map: &Shared) {
+    // SAFETY: inside of a piece, which makes this position of the planes.
+    let planes = unsafe { order.planes(first + position) }.chunks_exact(64 * S::BLOCK);
+    let last = planes.remainder();
+    for (block, planes) in planes.chain([last]).enumerate() {
+        let start = (block * n + position) * 64 * S::BLOCK;
+        if planes.is_empty() {
+            continue;
+        }
+        // SAFETY: as above.
+        let board = unsafe { map.write(start..start + 64 * S::BLOCK) };
+        board.fill(0.0);
+        for (channel, plane) in planes.chunks_exact(64).enumerate() {
+            for (square, &x) in board.chunks_exact_mut(S::BLOCK).zip(plane) {
+                square[channel] = x;
+            }
+        }
+    }
+}
+
+/// A program that evaluates what its order says.
+trait Pass: Program {
+    fn order(&self) -> &Order;
+
+    /// Allocates what a job of so many positions needs.
+    fn make_room(&self, n: usize, threads: usize);
+
+    /// Sets the clock of the first thread, which calls this, between jobs.
+    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T;
+
+    /// See [`Cpu::peak`].
+    fn peak(&self) -> f64;
+}
+
+impl<S: Simd> Pass for Forward<S> {
+    fn order(&self) -> &Order {
+        &self.order
+    }
+
+    fn make_room(&self, n: usize, threads: usize) {
+        if !Self::is_shared(n, threads) {
+            // Now, or a thread that is late today would allocate in a later batch.
+            (0..threads).for_each(|group| _ = self.memory(group));
+        }
+    }
+
+    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
+        // SAFETY: called by the first thread, whose scratch it is, outside of its jobs.
+        set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
+    }
+
+    fn peak(&self) -> f64 {
+        peak::multiplications_per_second(self.simd)
+    }
+}
+
+impl<P: Pass> Engine for Crew<P> {
     fn threads(&self) -> usize {
         Crew::threads(self)
     }
@@ -380,13 +482,14 @@ impl<S: Simd> Engine for Crew<Forward<S>> {
         for first in (0..batch.len()).step_by(JOB) {
             let n = (batch.len() - first).min(JOB);
             // SAFETY: the last job is over, and this one is before the borrows are.
-            unsafe { self.program().order.set(batch, first, outputs) };
+            unsafe { self.program().order().set(batch, first, outputs) };
+            self.program().make_room(n, self.threads());
             self.run(Job { n, algorithm }.to_bits());
         }
     }
 
     fn peak(&self) -> f64 {
-        peak::multiplications_per_second(self.program().simd)
+        self.program().peak()
     }
 
     fn start_clock(&mut self) {

@@ -8,7 +8,8 @@ use super::convolution::{Algorithm, Points, finish, prepare};
 use super::crew::Member;
 use super::layer::{Convolutions, Layer};
 use super::simd::Simd;
-use crate::network::{Spec, weights};
+use crate::network::spec::Residual as Sizes;
+use crate::network::weights;
 use std::ops::Range;
 
 /// The trunk of the network: planes to the final state.
@@ -65,33 +66,33 @@ pub struct Scratch {
 }
 
 impl Maps {
-    pub fn new<S: Simd>(spec: &Spec, group: usize) -> Self {
+    pub fn new<S: Simd>(planes: usize, sizes: &Sizes, group: usize) -> Self {
         let map = |channels: usize, rows: usize| {
             Shared::new(channels.next_multiple_of(S::BLOCK) * group * rows)
         };
-        let blocks = spec.channels.div_ceil(S::BLOCK);
+        let blocks = sizes.channels.div_ceil(S::BLOCK);
         let len = |a: Algorithm| blocks * a.prepared_len(group, S::BLOCK);
         let prepared = Algorithm::ALL.into_iter().map(len).max().expect("there are algorithms");
         Self {
-            planes: map(spec.encoding.planes(), 64),
-            states: std::array::from_fn(|_| map(spec.channels, 64)),
-            change: map(spec.channels, 64),
-            means: map(spec.channels, 1),
+            planes: map(planes, 64),
+            states: std::array::from_fn(|_| map(sizes.channels, 64)),
+            change: map(sizes.channels, 64),
+            means: map(sizes.channels, 1),
             prepared: std::array::from_fn(|_| Shared::new(prepared)),
         }
     }
 }
 
 impl Scratch {
-    pub fn new<S: Simd>(spec: &Spec, group: usize) -> Self {
-        let blocks = spec.channels.div_ceil(S::BLOCK);
+    pub fn new<S: Simd>(sizes: &Sizes, group: usize) -> Self {
+        let blocks = sizes.channels.div_ceil(S::BLOCK);
         let len = |(algorithm, n): (Algorithm, usize)| {
             let products = algorithm.products_len(n, S::BLOCK);
             products * choice::span(blocks, products, 1)
         };
-        let sizes = Algorithm::ALL.into_iter().flat_map(|a| (1..=group).map(move |n| (a, n)));
-        let products = sizes.map(len).max().unwrap_or(0);
-        let width = spec.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
+        let batches = Algorithm::ALL.into_iter().flat_map(|a| (1..=group).map(move |n| (a, n)));
+        let products = batches.map(len).max().unwrap_or(0);
+        let width = sizes.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
         Self {
             boards: Aligned::new(group * 64 * S::BLOCK),
             products: Aligned::new(products),

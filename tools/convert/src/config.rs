@@ -1,7 +1,7 @@
 //! What a checkpoint says of its own architecture, held against its tensors.
 
 use crate::{Result, fail, shown};
-use fianchetto::network::Spec;
+use fianchetto::network::{Architecture, Spec};
 use std::collections::BTreeMap;
 
 /// Numbers and switches (0 or 1) by name.
@@ -17,15 +17,22 @@ impl Config {
 
     /// The configuration that a weights file stands for.
     pub fn of_spec(spec: &Spec) -> Self {
-        let entries = [
-            ("channels", spec.channels),
-            ("blocks", spec.blocks),
-            ("recurrence", spec.recurrence),
-            ("gated", usize::from(spec.gate)),
-            ("se_width", spec.se_width.unwrap_or(0)),
-        ];
+        let entries = match &spec.architecture {
+            Architecture::Residual(sizes) => vec![
+                ("channels", sizes.channels),
+                ("blocks", sizes.blocks),
+                ("recurrence", sizes.recurrence),
+                ("gated", usize::from(sizes.gate)),
+                ("se_width", sizes.se_width.unwrap_or(0)),
+                ("conv_bias", usize::from(sizes.conv_bias)),
+            ],
+            Architecture::SquarePair(sizes) => {
+                vec![("filters", sizes.filters), ("hidden", sizes.hidden)]
+            }
+        };
+        let entries = entries.into_iter();
         let entries = entries.map(|(key, value)| (key.to_owned(), (value, "__metadata__")));
-        Self { entries: entries.into() }
+        Self { entries: entries.collect() }
     }
 
     /// Takes over one entry of the dict called `place`.
@@ -40,27 +47,17 @@ impl Config {
     /// When two sources contradict each other, or a gated network's recurrence is not known.
     pub fn check(
         &self,
-        spec: &Spec,
+        spec: &mut Spec,
         asked: Option<usize>,
         notes: &mut Vec<String>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         for (key, &(said, place)) in &self.entries {
-            let seen = match key.as_str() {
-                "input_planes" => spec.encoding.planes(),
-                "action_size" => spec.encoding.policy_size(),
-                "channels" => spec.channels,
-                "blocks" => spec.blocks,
-                "gated" | "gate" => usize::from(spec.gate),
-                "se" if said <= 1 => usize::from(spec.se_width.is_some()),
-                "se" | "se_width" => spec.se_width.unwrap_or(0),
-                "recurrence" => continue,
-                other => {
-                    notes.push(format!(
-                        "left out, not understood: {place}.{} = {said}",
-                        shown(other)
-                    ));
-                    continue;
+            let Some(seen) = seen(spec, key, said) else {
+                if key != RECURRENCE {
+                    let key = shown(key);
+                    notes.push(format!("left out, not understood: {place}.{key} = {said}"));
                 }
+                continue;
             };
             if said != seen {
                 return fail(format!(
@@ -68,12 +65,30 @@ impl Config {
                 ));
             }
         }
-        match (asked, self.entries.get("recurrence").copied()) {
+        match &mut spec.architecture {
+            Architecture::Residual(sizes) => {
+                sizes.recurrence = self.recurrence(sizes.gate, asked, notes)?;
+                Ok(())
+            }
+            Architecture::SquarePair(_) if asked.is_some() => fail(
+                "--recurrence is for towers, and this is a pair of networks without one: leave it out",
+            ),
+            Architecture::SquarePair(_) => Ok(()),
+        }
+    }
+
+    fn recurrence(
+        &self,
+        gate: bool,
+        asked: Option<usize>,
+        notes: &mut Vec<String>,
+    ) -> Result<usize> {
+        match (asked, self.entries.get(RECURRENCE).copied()) {
             (Some(asked), Some((said, place))) if asked != said => fail(format!(
                 "--recurrence is {asked}, but {place}.recurrence is {said}: leave out --recurrence or correct it"
             )),
             (Some(n), _) | (None, Some((n, _))) => Ok(n),
-            (None, None) if spec.gate => fail(
+            (None, None) if gate => fail(
                 "there is a gate, so the tower may be applied more than once, but nothing says how often: give --recurrence N, \
                  or save it with the network, {\"network\": ..., \"network_config\": {\"recurrence\": N}} (or `config`)",
             ),
@@ -86,4 +101,24 @@ impl Config {
             }
         }
     }
+}
+
+/// The one size that no tensor shows.
+const RECURRENCE: &str = "recurrence";
+
+/// What the tensors say about an entry of this name, `None` where they say nothing.
+fn seen(spec: &Spec, key: &str, said: usize) -> Option<usize> {
+    Some(match (key, &spec.architecture) {
+        ("input_planes", _) => spec.encoding.planes(),
+        ("action_size", _) => spec.encoding.policy_size(),
+        ("channels", Architecture::Residual(sizes)) => sizes.channels,
+        ("blocks", Architecture::Residual(sizes)) => sizes.blocks,
+        ("gated" | "gate", Architecture::Residual(sizes)) => usize::from(sizes.gate),
+        ("se", Architecture::Residual(sizes)) if said <= 1 => usize::from(sizes.se_width.is_some()),
+        ("se" | "se_width", Architecture::Residual(sizes)) => sizes.se_width.unwrap_or(0),
+        ("conv_bias", Architecture::Residual(sizes)) => usize::from(sizes.conv_bias),
+        ("filters", Architecture::SquarePair(sizes)) => sizes.filters,
+        ("hidden", Architecture::SquarePair(sizes)) => sizes.hidden,
+        _ => return None,
+    })
 }

@@ -145,11 +145,10 @@ pub fn plan(options: &Options, checkpoint: &mut Checkpoint) -> Result<Network> {
     let mut notes = checkpoint.notes.clone();
     notes.append(&mut network.notes);
     let asked = options.recurrence.map(|n| n as usize);
-    let recurrence = checkpoint.config.check(&network.spec, asked, &mut notes)?;
+    checkpoint.config.check(&mut network.spec, asked, &mut notes)?;
     let source = options.source.clone().or(checkpoint.source.clone());
     let licence = options.licence.clone().or(checkpoint.licence.clone());
     let spec = Spec {
-        recurrence,
         source: source.unwrap_or_else(|| format!("converted from {}", file_name(&options.input))),
         licence: licence.unwrap_or_else(|| "not stated".to_owned()),
         ..network.spec

@@ -5,11 +5,12 @@
 //! to the one open slot of its place (its block, or outside the tower) that its tensors fit; where
 //! several fit, that is an error, never a guess.
 
-use crate::slots::{Misfit, Sizes, Slot, Var, expected};
+use crate::slots::{self, Misfit, Names, Sizes, Slot, Var};
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::Spec;
+use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::{Architecture, Spec};
 use std::collections::BTreeMap;
 
 /// A network whose parts are all found.
@@ -31,38 +32,80 @@ type Module<'a> = BTreeMap<&'a str, &'a [usize]>;
 /// # Errors
 /// When a tensor cannot be placed, could be placed twice, has the wrong shape, or a part is missing.
 pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
-    let encoding = Encoding::Canonical19;
     let mut modules: BTreeMap<&str, Module> = BTreeMap::new();
     for (name, tensor) in tensors {
         let (module, part) = name.rsplit_once('.').unwrap_or((name, ""));
         modules.entry(module).or_default().insert(part, tensor.shape());
     }
+    let names = Names::among(modules.keys().copied());
+    // No other network has 2x2 convolutions.
+    let is_pair = tensors.values().any(|tensor| matches!(tensor.shape(), [_, _, 2, 2]));
+    let first = if is_pair { "origin.conv1".to_owned() } else { names.of("stem.0") };
+    let encoding = encoding(modules.get(&*first)).unwrap_or(match is_pair {
+        true => Encoding::Canonical12,
+        false => Encoding::Canonical19,
+    });
     // A block has ten tensors or more, so a higher number than that is not a block's.
     let blocks =
-        modules.keys().filter_map(|name| block_of(name)).filter(|&i| i < tensors.len() / 10);
+        modules.keys().filter_map(|name| names.block(name)).filter(|&i| i < tensors.len() / 10);
     let blocks = blocks.max().map_or(0, |last| last + 1);
+    let conv_bias = modules.values().any(|module| {
+        module.contains_key("bias") && matches!(module.get("weight"), Some([_, _, 3, 3]))
+    });
+    let slots = match is_pair {
+        true => slots::square_pair(encoding),
+        false => slots::residual(names, encoding, blocks, conv_bias),
+    };
 
-    let mut board =
-        Board { slots: expected(encoding, blocks), sizes: Sizes::default(), notes: Vec::new() };
-    board.place_by_name(encoding, &mut modules)?;
+    let mut board = Board { names, slots, sizes: Sizes::default(), notes: Vec::new() };
+    board.place_by_name(&mut modules)?;
     board.place_by_shape(&mut modules)?;
-    board.finish(encoding, blocks, &modules)
+    board.check(&modules)?;
+    let size = |var| board.sizes.get(var).unwrap_or(0);
+    let architecture = match is_pair {
+        true => Architecture::SquarePair(SquarePair {
+            filters: size(Var::Filters),
+            hidden: size(Var::Hidden),
+        }),
+        false => Architecture::Residual(Residual {
+            channels: size(Var::Channels),
+            blocks,
+            recurrence: 1,
+            gate: board.has("gate"),
+            se_width: board.has("se").then(|| size(Var::SeWidth)),
+            conv_bias,
+            policy_channels: size(Var::PolicyChannels),
+            value_channels: size(Var::ValueChannels),
+            value_hidden: size(Var::ValueHidden),
+        }),
+    };
+    let spec = Spec { encoding, architecture, source: String::new(), licence: String::new() };
+    Ok(Network { spec, names: board.filled(), notes: board.notes })
 }
 
-/// The block that a name lies in.
-fn block_of(name: &str) -> Option<usize> {
-    name.strip_prefix("tower.")?.split('.').next()?.parse().ok()
+/// The encoding with as many planes as the first convolution reads.
+fn encoding(first: Option<&Module>) -> Option<Encoding> {
+    let planes = first?.get("weight")?.get(1)?;
+    Encoding::ALL.into_iter().find(|encoding| encoding.planes() == *planes)
 }
 
 /// The end of a sentence on a tensor that does not have the expected shape.
-fn explain(misfit: &Misfit, encoding: Encoding) -> String {
+fn explain(misfit: &Misfit) -> String {
     match misfit {
-        Misfit::Architecture => format!(
-            ": another architecture than the supported one, {} ({} input planes, {} policy logits, one value)",
-            encoding.name(),
-            encoding.planes(),
-            encoding.policy_size()
-        ),
+        Misfit::Architecture => {
+            let supported = Encoding::ALL.map(|encoding| {
+                let (planes, logits) = (encoding.planes(), encoding.policy_size());
+                format!(
+                    "{} ({planes} input planes, {logits} policy logits, one value)",
+                    encoding.name()
+                )
+            });
+            format!(
+                ": another architecture than the supported ones, {}, or a pair of networks with two 2x2 convolutions \
+                 that score 64 squares each",
+                supported.join(", ")
+            )
+        }
         Misfit::ScaleOnly => {
             ": squeeze-and-excitation is supported with a scale and an offset for each channel \
              (2 * channels outputs), not with scales alone"
@@ -74,44 +117,32 @@ fn explain(misfit: &Misfit, encoding: Encoding) -> String {
 
 /// The slots, and what is known while they fill.
 struct Board {
+    names: Names,
     slots: Vec<Slot>,
     sizes: Sizes,
     notes: Vec<String>,
 }
 
 impl Board {
-    fn place_by_name(
-        &mut self,
-        encoding: Encoding,
-        modules: &mut BTreeMap<&str, Module>,
-    ) -> Result<()> {
+    fn place_by_name(&mut self, modules: &mut BTreeMap<&str, Module>) -> Result<()> {
         for slot in &mut self.slots {
-            let Some(module) = modules.get_mut(slot.name.as_str()) else {
+            let Some(module) = modules.get_mut(slot.given.as_str()) else {
                 continue;
             };
-            if slot.is_convolution()
-                && let Some(shape) = module.get("bias")
-            {
-                return fail(format!(
-                    "{}.bias {shape:?} is a bias on a convolution before BatchNorm, expected none: subtract it from that \
-                     BatchNorm's running_mean and remove it",
-                    slot.name
-                ));
-            }
             for (part, dims) in &slot.parts {
                 let Some(shape) = module.remove(part) else {
                     continue;
                 };
-                let name = format!("{}.{part}", slot.name);
+                let name = format!("{}.{part}", slot.given);
                 self.sizes.fit(dims, shape, &name).map_err(|misfit| {
                     let expected = self.sizes.show(dims);
-                    let reason = explain(&misfit, encoding);
+                    let reason = explain(&misfit);
                     Failure(format!("{name} is {shape:?}, expected {expected}{reason}"))
                 })?;
                 slot.filled.insert(part, name);
             }
             if module.is_empty() {
-                modules.remove(slot.name.as_str());
+                modules.remove(slot.given.as_str());
             }
         }
         Ok(())
@@ -127,14 +158,14 @@ impl Board {
                     [only] => forced.entry(only).or_default().push(name),
                     ref several => {
                         let several: Vec<&str> =
-                            several.iter().map(|&i| self.slots[i].name.as_str()).collect();
+                            several.iter().map(|&i| self.slots[i].given.as_str()).collect();
                         ambiguous.push(format!("{} may be {}", shown(name), several.join(" or ")));
                     }
                 }
             }
             for (&slot, names) in forced.iter().filter(|(_, names)| names.len() > 1) {
                 let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-                ambiguous.push(format!("{} may be {}", self.slots[slot].name, names.join(" or ")));
+                ambiguous.push(format!("{} may be {}", self.slots[slot].given, names.join(" or ")));
             }
             forced.retain(|_, names| names.len() == 1);
             if forced.is_empty() {
@@ -162,7 +193,7 @@ impl Board {
 
     /// The open slots in the module's place that it fits.
     fn candidates(&self, name: &str, module: &Module) -> Vec<usize> {
-        let place = block_of(name);
+        let place = self.names.block(name);
         let open = |slot: &Slot| slot.filled.is_empty() && slot.block == place;
         let slots = self.slots.iter().enumerate();
         slots
@@ -178,7 +209,7 @@ impl Board {
             return None;
         }
         for (part, dims) in &slot.parts {
-            sizes.fit(dims, module.get(part)?, &slot.name).ok()?;
+            sizes.fit(dims, module.get(part)?, &slot.given).ok()?;
         }
         Some(sizes)
     }
@@ -191,7 +222,7 @@ impl Board {
         self.notes.push(format!(
             "placed by shape and role: {} as {} ({}{order})",
             shown(name),
-            slot.name,
+            slot.given,
             parts.join(", ")
         ));
         for part in module.keys() {
@@ -201,21 +232,15 @@ impl Board {
         }
     }
 
-    fn finish(
-        self,
-        encoding: Encoding,
-        blocks: usize,
-        rest: &BTreeMap<&str, Module>,
-    ) -> Result<Network> {
-        let has = |optional: &str| {
-            self.slots.iter().any(|slot| slot.optional == Some(optional) && !slot.filled.is_empty())
-        };
-        let (gate, se) = (has("gate"), has("se"));
-        let needed = |slot: &Slot| match slot.optional {
-            Some("gate") => gate,
-            Some(_) => se,
-            None => true,
-        };
+    /// Whether any part of this feature is there.
+    fn has(&self, feature: &str) -> bool {
+        let part_of = |slot: &&Slot| slot.optional == Some(feature);
+        self.slots.iter().filter(part_of).any(|slot| !slot.filled.is_empty())
+    }
+
+    /// Whether all is placed and nothing is missing.
+    fn check(&self, rest: &BTreeMap<&str, Module>) -> Result<()> {
+        let needed = |slot: &Slot| slot.optional.is_none_or(|feature| self.has(feature));
         let unplaced: Vec<String> = rest
             .iter()
             .flat_map(|(name, module)| module.iter().map(move |(part, shape)| (name, part, shape)))
@@ -230,17 +255,18 @@ impl Board {
                 .flat_map(|slot| slot.parts.iter().map(move |part| (slot, part)))
                 .filter(|(slot, (part, _))| !slot.filled.contains_key(part))
                 .map(|(slot, (part, dims))| {
-                    format!("{}.{part} {}", slot.name, self.sizes.show(dims))
+                    format!("{}.{part} {}", slot.given, self.sizes.show(dims))
                 })
                 .collect()
         };
         let missing = parts(&needed);
         if !unplaced.is_empty() {
+            let tower = self.names.of("tower");
             let or_none = |list: Vec<String>| {
                 if list.is_empty() { "none".to_owned() } else { list.join(", ") }
             };
             return fail(format!(
-                "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO (the blocks are tower.0, tower.1, ...)",
+                "tensors that cannot be placed: {}; parts still unfilled: {}; optional parts unfilled: {}; name them with --rename FROM=TO (the blocks are {tower}.0, {tower}.1, ...)",
                 unplaced.join(", "),
                 or_none(missing),
                 or_none(parts(&|slot| !needed(slot))),
@@ -252,25 +278,15 @@ impl Board {
                 missing.join(", ")
             ));
         }
-        let size = |var| self.sizes.get(var).unwrap_or(0);
-        let spec = Spec {
-            encoding,
-            channels: size(Var::Channels),
-            blocks,
-            recurrence: 1,
-            gate,
-            se_width: se.then(|| size(Var::SeWidth)),
-            policy_channels: size(Var::PolicyChannels),
-            value_channels: size(Var::ValueChannels),
-            value_hidden: size(Var::ValueHidden),
-            source: String::new(),
-            licence: String::new(),
+        Ok(())
+    }
+
+    /// The checkpoint's name for each tensor of the weights file.
+    fn filled(&self) -> BTreeMap<String, String> {
+        let of = |slot: &Slot| -> Vec<(String, String)> {
+            let filled = slot.filled.iter();
+            filled.map(|(part, name)| (format!("{}.{part}", slot.name), name.clone())).collect()
         };
-        let filled = self.slots.iter().flat_map(|slot| {
-            slot.filled
-                .iter()
-                .map(move |(part, name)| (format!("{}.{part}", slot.name), name.clone()))
-        });
-        Ok(Network { spec, names: filled.collect(), notes: self.notes })
+        self.slots.iter().flat_map(of).collect()
     }
 }

@@ -3,6 +3,54 @@
 use fianchetto::encoding::Encoding;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What the parts outside the blocks, and the blocks, are called in the weights file, and in the published
+/// checkpoints of Sigma-Go.
+const NAMES: [[&str; 2]; 9] = [
+    ["stem", "conv_input"],
+    ["tower", "res_tower"],
+    ["policy_conv", "policy_head.0"],
+    ["policy_bn", "policy_head.1"],
+    ["policy_fc", "policy_head.4"],
+    ["value_conv", "value_head.0"],
+    ["value_bn", "value_head.1"],
+    ["value_fc1", "value_head.4"],
+    ["value_fc2", "value_head.6"],
+];
+
+/// The names that a checkpoint uses: a column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names(usize);
+
+impl Names {
+    /// Those of which most are among the modules, the weights file's own in a tie.
+    pub fn among<'a>(modules: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let found = |column: usize| {
+            let is_there = |row: &&[&str; 2]| {
+                modules.clone().any(|module| rest(module, row[column]).is_some())
+            };
+            NAMES.iter().filter(is_there).count()
+        };
+        Self(if found(1) > found(0) { 1 } else { 0 })
+    }
+
+    /// What a module of the weights file is called.
+    pub fn of(self, module: &str) -> String {
+        let renamed = NAMES.iter().find_map(|row| Some((row[self.0], rest(module, row[0])?)));
+        renamed.map_or_else(|| module.to_owned(), |(name, rest)| format!("{name}{rest}"))
+    }
+
+    /// The block that a module lies in.
+    pub fn block(self, module: &str) -> Option<usize> {
+        let rest = rest(module, &self.of("tower"))?.strip_prefix('.')?;
+        rest.split('.').next()?.parse().ok()
+    }
+}
+
+/// What follows the first dotted components of a name.
+fn rest<'a>(name: &'a str, first: &str) -> Option<&'a str> {
+    name.strip_prefix(first).filter(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// A size that is not known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
@@ -12,6 +60,8 @@ pub enum Var {
     PolicyChannels,
     ValueChannels,
     ValueHidden,
+    Filters,
+    Hidden,
 }
 
 impl Var {
@@ -22,6 +72,8 @@ impl Var {
             Self::PolicyChannels => "policy_channels",
             Self::ValueChannels => "value_channels",
             Self::ValueHidden => "value_hidden",
+            Self::Filters => "filters",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -127,6 +179,8 @@ impl Sizes {
 pub struct Slot {
     /// Its name in the weights file.
     pub name: String,
+    /// Its name in the checkpoint, by the names used there.
+    pub given: String,
     /// The block it belongs to; `None` outside the tower.
     pub block: Option<usize>,
     /// The feature that it is part of, where networks may do without: `gate` or `se`.
@@ -141,8 +195,10 @@ pub struct Slot {
 
 impl Slot {
     fn new(name: impl Into<String>, parts: Vec<(&'static str, Vec<Dim>)>) -> Self {
+        let name = name.into();
         Self {
-            name: name.into(),
+            given: name.clone(),
+            name,
             block: None,
             optional: None,
             order: None,
@@ -151,8 +207,11 @@ impl Slot {
         }
     }
 
-    fn convolution(name: impl Into<String>, weight: Vec<Dim>) -> Self {
-        Self::new(name, vec![("weight", weight)])
+    fn convolution(name: impl Into<String>, weight: Vec<Dim>, bias: bool) -> Self {
+        let channels = weight[0];
+        let mut parts = vec![("weight", weight)];
+        parts.extend(bias.then(|| ("bias", vec![channels])));
+        Self::new(name, parts)
     }
 
     fn linear(name: impl Into<String>, outputs: Dim, inputs: Dim) -> Self {
@@ -175,15 +234,11 @@ impl Slot {
     fn in_order(self, order: &'static str) -> Self {
         Self { order: Some(order), ..self }
     }
-
-    /// Whether it is a convolution, which BatchNorm follows.
-    pub fn is_convolution(&self) -> bool {
-        self.parts.len() == 1
-    }
 }
 
-/// The parts of a network with so many blocks, in the order of the forward pass.
-pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
+/// The parts of a residual network with so many blocks, in the order of the forward pass; `conv_bias` says whether
+/// the convolutions before a BatchNorm have biases.
+pub fn residual(names: Names, encoding: Encoding, blocks: usize, conv_bias: bool) -> Vec<Slot> {
     use Dim::{Is, Times};
     let c = Times(1, Var::Channels);
     let (w, p, v, h) = (
@@ -195,14 +250,14 @@ pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
     let two_c = Times(2, Var::Channels);
 
     let mut slots = vec![
-        Slot::convolution("stem.0", vec![c, Is(encoding.planes()), Is(3), Is(3)]),
+        Slot::convolution("stem.0", vec![c, Is(encoding.planes()), Is(3), Is(3)], conv_bias),
         Slot::batch_norm("stem.1", c),
     ];
     for i in 0..blocks {
         for n in 1..=2 {
-            slots.push(
-                Slot::convolution(format!("tower.{i}.conv{n}"), vec![c, c, Is(3), Is(3)]).inside(i),
-            );
+            let weight = vec![c, c, Is(3), Is(3)];
+            slots
+                .push(Slot::convolution(format!("tower.{i}.conv{n}"), weight, conv_bias).inside(i));
             slots.push(Slot::batch_norm(format!("tower.{i}.bn{n}"), c).inside(i));
         }
         slots.push(Slot::linear(format!("tower.{i}.se.fc1"), w, c).inside(i).part_of("se"));
@@ -217,13 +272,33 @@ pub fn expected(encoding: Encoding, blocks: usize) -> Vec<Slot> {
         Slot::linear("gate", c, two_c).part_of("gate").in_order(
             "the first half of the inputs is the candidate, the second the previous state",
         ),
-        Slot::convolution("policy_conv", vec![p, c]),
+        Slot::convolution("policy_conv", vec![p, c], conv_bias),
         Slot::batch_norm("policy_bn", p),
         Slot::linear("policy_fc", Is(encoding.policy_size()), Times(64, Var::PolicyChannels)),
-        Slot::convolution("value_conv", vec![v, c]),
+        Slot::convolution("value_conv", vec![v, c], conv_bias),
         Slot::batch_norm("value_bn", v),
         Slot::linear("value_fc1", h, Times(64, Var::ValueChannels)),
         Slot::linear("value_fc2", Is(1), h),
     ]);
+    for slot in &mut slots {
+        slot.given = names.of(&slot.name);
+    }
     slots
+}
+
+/// The parts of a pair of networks that score squares.
+pub fn square_pair(encoding: Encoding) -> Vec<Slot> {
+    use Dim::{Is, Times};
+    let (f, h) = (Times(1, Var::Filters), Times(1, Var::Hidden));
+    let convolution = |name, inputs| Slot::convolution(name, vec![f, inputs, Is(2), Is(2)], true);
+    let network = |network: &str| {
+        [
+            convolution(format!("{network}.conv1"), Is(encoding.planes())),
+            convolution(format!("{network}.conv2"), f),
+            Slot::linear(format!("{network}.fc1"), h, Times(36, Var::Filters)),
+            Slot::linear(format!("{network}.fc2"), h, h),
+            Slot::linear(format!("{network}.fc3"), Is(64), h),
+        ]
+    };
+    ["origin", "target"].into_iter().flat_map(network).collect()
 }

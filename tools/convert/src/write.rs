@@ -6,7 +6,7 @@
 use crate::recognise::Network;
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
-use fianchetto::network::{Network as Engine, Spec, WeightsError};
+use fianchetto::network::{Architecture, Network as Engine, Spec, WeightsError};
 use half::f16;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -170,18 +170,30 @@ impl<'t> Weights<'t> {
 
     /// What was written, for people.
     pub fn summary(&self, path: &Path, dtype: Float, size: usize) -> Vec<String> {
-        let Spec { channels, blocks, recurrence, gate, se_width, .. } = self.spec;
-        let se = se_width.map_or_else(|| "no SE".to_owned(), |width| format!("SE width {width}"));
-        vec![
-            format!(
-                "architecture: {}, {channels} channels, {blocks} blocks, tower applied {recurrence}x, {}, {se}, \
-                 policy head {}, value head {} -> {}",
-                self.spec.encoding.name(),
-                if *gate { "gate" } else { "no gate" },
-                self.spec.policy_channels,
-                self.spec.value_channels,
-                self.spec.value_hidden,
+        let sizes = match &self.spec.architecture {
+            Architecture::Residual(sizes) => format!(
+                "{} channels, {} blocks, tower applied {}x, {}, {}{}, policy head {}, value head {} -> {}",
+                sizes.channels,
+                sizes.blocks,
+                sizes.recurrence,
+                if sizes.gate { "gate" } else { "no gate" },
+                sizes
+                    .se_width
+                    .map_or_else(|| "no SE".to_owned(), |width| format!("SE width {width}")),
+                if sizes.conv_bias { ", biases before BatchNorm" } else { "" },
+                sizes.policy_channels,
+                sizes.value_channels,
+                sizes.value_hidden,
             ),
+            Architecture::SquarePair(sizes) => {
+                format!(
+                    "a pair that scores squares, {} filters, hidden {}",
+                    sizes.filters, sizes.hidden
+                )
+            }
+        };
+        vec![
+            format!("architecture: {}, {sizes}", self.spec.encoding.name()),
             format!(
                 "wrote {}: {} parameters, {size} bytes, {}",
                 path.display(),

@@ -1,6 +1,7 @@
 //! Checkpoints made by PyTorch, case by case: `golden/cases.tsv`.
 
 use clap::Parser;
+use fianchetto::network::Architecture;
 use fianchetto_convert::checkpoint::Checkpoint;
 use fianchetto_convert::recognise::Network;
 use fianchetto_convert::{Failure, Options, plan};
@@ -22,13 +23,22 @@ fn options(file: &str, arguments: &str) -> Options {
 }
 
 fn architecture(network: &Network) -> String {
-    let spec = &network.spec;
-    let se = spec.se_width.unwrap_or(0);
+    let encoding = network.spec.encoding.name();
+    let sizes = match &network.spec.architecture {
+        Architecture::Residual(sizes) => sizes,
+        Architecture::SquarePair(sizes) => {
+            return format!("ok {encoding} filters={} hidden={}", sizes.filters, sizes.hidden);
+        }
+    };
+    let (se, bias) = (sizes.se_width.unwrap_or(0), sizes.conv_bias);
     assert_eq!(
-        (spec.channels, spec.policy_channels, spec.value_channels, spec.value_hidden),
+        (sizes.channels, sizes.policy_channels, sizes.value_channels, sizes.value_hidden),
         (4, 1, 2, 3)
     );
-    format!("ok blocks={} recurrence={} gate={} se={se}", spec.blocks, spec.recurrence, spec.gate)
+    format!(
+        "ok {encoding} blocks={} recurrence={} gate={} se={se} bias={bias}",
+        sizes.blocks, sizes.recurrence, sizes.gate
+    )
 }
 
 /// Every float that PyTorch sees, bit for bit.

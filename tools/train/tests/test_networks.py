@@ -1,5 +1,6 @@
 """Sizes and names of the networks, and that an exported one plays the same in Fianchetto."""
 
+import importlib
 import subprocess
 
 import chess
@@ -9,6 +10,7 @@ import torch
 from conftest import program
 
 from fianchetto_train import networks
+from fianchetto_train.model import Model
 from fianchetto_train.networks.moves import MoveKernels, displacements
 
 
@@ -81,21 +83,27 @@ def test_logits_of_legal_moves_are_those_of_all(family, move_kernels):
     assert torch.allclose(values, same_values, atol=1e-5)
 
 
-@pytest.mark.parametrize("move_kernels", [False, True])
-@pytest.mark.parametrize("sizes", [{"channels": 24, "blocks": 2},
-                                   {"channels": 16, "blocks": 1, "recurrence": 2, "gated": True, "se": True}])  # fmt: skip
-def test_exported_network_plays_the_same_in_fianchetto(sizes, move_kernels, tmp_path):
-    import canonical19
+GATED = {"channels": 16, "blocks": 1, "recurrence": 2, "gated": True, "se": True}
+
+
+@pytest.mark.parametrize("family,sizes,move_kernels", [("residual", {"channels": 24, "blocks": 2}, False),
+                                                       ("residual", {"channels": 24, "blocks": 2}, True),
+                                                       ("residual", GATED, False),
+                                                       ("residual", GATED, True),
+                                                       ("sigma-go", {"channels": 24, "blocks": 2}, False),
+                                                       ("from-to", {"filters": 24, "hidden": 40}, False)])  # fmt: skip
+def test_exported_network_plays_the_same_in_fianchetto(family, sizes, move_kernels, tmp_path):
     from predict import predict
 
+    encoding = importlib.import_module(networks.ENCODINGS[family])
     torch.manual_seed(3)
-    network = networks.build("residual", sizes, move_kernels)
+    network = networks.build(family, sizes, move_kernels)
     network.train()
     boards = [chess.Board()]
     for uci in "e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6 c1g5 e7e6 f2f4 d8b6".split():
         boards.append(boards[-1].copy(stack=False))
         boards[-1].push_uci(uci)
-    planes = torch.from_numpy(np.stack([canonical19.planes(board) for board in boards]))
+    planes = torch.from_numpy(np.stack([encoding.planes(board) for board in boards]))
     for _ in range(20):  # BatchNorm's running statistics move away from where they start
         network(planes)
     torch.save(networks.checkpoint(network), tmp_path / "net.pt")
@@ -104,11 +112,11 @@ def test_exported_network_plays_the_same_in_fianchetto(sizes, move_kernels, tmp_
     answers = predict(
         str(program("fianchetto")), str(tmp_path / "net.safetensors"), [b.fen(en_passant="fen") for b in boards]
     )
-    with torch.no_grad():
-        logits, values = network.double().eval()(planes.double())
-    for board, row, value, answer in zip(boards, logits, values, answers):
-        moves = canonical19.legal_indices(board)
+    logits, values = Model(family, network.double().eval()).evaluate(planes.double())
+    values = [None] * len(boards) if values is None else values.tolist()
+    for board, row, value, answer in zip(boards, logits.double(), values, answers):
+        moves = encoding.legal_indices(board)
         p = torch.softmax(row[[index for _, index in moves]], 0)
         for (uci, _), expected in zip(moves, p.tolist()):
             assert answer["moves"][uci] == pytest.approx(expected, abs=2e-6)
-        assert answer["value"] == pytest.approx(float(value), abs=1e-5)
+        assert answer["value"] == (value if value is None else pytest.approx(value, abs=1e-5))

@@ -40,6 +40,22 @@ impl Kernel for All<'_> {
     }
 }
 
+/// All finite numbers of half the width, widened.
+struct Halves<'a>(&'a [F16]);
+
+impl Kernel for Halves<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<f32> {
+        let mut wide = vec![0.0; self.0.len()];
+        for (to, from) in wide.chunks_mut(S::LANES).zip(self.0.chunks(S::LANES)) {
+            simd.store(simd.load_half(from), to);
+        }
+        wide
+    }
+}
+
 struct Sum<'a>(&'a [f32]);
 
 impl Kernel for Sum<'_> {
@@ -70,7 +86,7 @@ fn check<S: Simd>(name: &str) {
     let [a, b, c] = [1, 2, 3].map(numbers);
     let b: Vec<f32> = b.into_iter().map(|b| if b == 0.0 { 3.0 } else { b }).collect();
     let ours = simd.run(All([&a, &b, &c]));
-    let theirs = Portable.run(All([&a, &b, &c]));
+    let theirs = Portable {}.run(All([&a, &b, &c]));
     assert_eq!(ours.len(), 11 * a.len());
     for (i, (x, y)) in ours.iter().zip(&theirs).enumerate() {
         let (row, at) = (i / a.len(), i % a.len());
@@ -80,6 +96,11 @@ fn check<S: Simd>(name: &str) {
         assert!((x - y).abs() <= tolerance, "{name}: operation {row} of {}: {x} and {y}", a[at]);
     }
     assert_eq!(simd.run(Sum(&a[..16])), a[..16].iter().sum::<f32>());
+
+    let halves: Vec<F16> = (0..=u16::MAX).map(F16).filter(|half| half.is_finite()).collect();
+    for (half, wide) in halves.iter().zip(simd.run(Halves(&halves))) {
+        assert_eq!(wide.to_bits(), half.to_f32().to_bits(), "{name}: {half:?} widened");
+    }
 
     // NaN comes through what limits.
     let nan = [f32::NAN; 16];
@@ -95,6 +116,7 @@ fn check<S: Simd>(name: &str) {
 #[test]
 fn every_set_is_its_portable_twin() {
     check::<Portable>("portable");
+    check::<Wide>("wide");
     #[cfg(target_arch = "x86_64")]
     {
         check::<Avx2>("avx2");
@@ -108,7 +130,7 @@ fn every_set_is_its_portable_twin() {
 #[test]
 fn sigmoid_is_accurate() {
     let a = numbers(1);
-    let all = Portable.run(All([&a, &a, &a]));
+    let all = Portable {}.run(All([&a, &a, &a]));
     for (&x, sigmoid) in a.iter().zip(&all[10 * a.len()..]) {
         let exact = 1.0 / (1.0 + (-f64::from(x)).exp());
         let difference = (f64::from(*sigmoid) - exact).abs();

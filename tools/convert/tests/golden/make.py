@@ -181,6 +181,68 @@ rounded = {n: t.half() if t.dim() > 1 else t for n, t in full.items() if not n.e
 rounded = {n: t.contiguous() for n, t in rounded.items() if not n.startswith("policy_fc.")}
 save_file(rounded, "full.f16.safetensors")
 
+# Sigma-Go's names, with the biases that its convolutions have.
+def sigma_network():
+    tensors = OrderedDict()
+
+    def convolution(name, *shape):
+        tensors.update({f"{name}.weight": rand(*shape), f"{name}.bias": rand(shape[0])})
+
+    convolution("conv_input.0", C, 14, 3, 3)
+    tensors.update(batch_norm("conv_input.1", C))
+    for i in range(2):
+        for n in (1, 2):
+            convolution(f"res_tower.{i}.conv{n}", C, C, 3, 3)
+            tensors.update(batch_norm(f"res_tower.{i}.bn{n}", C))
+    convolution("policy_head.0", P, C, 1, 1)
+    tensors.update(batch_norm("policy_head.1", P))
+    tensors["policy_head.4.weight"] = torch.tensor(0.25).expand(4544, 64 * P)
+    tensors["policy_head.4.bias"] = torch.tensor(0.5).expand(4544)
+    convolution("value_head.0", V, C, 1, 1)
+    tensors.update(batch_norm("value_head.1", V))
+    tensors.update(linear("value_head.4", H, 64 * V))
+    tensors.update(linear("value_head.6", 1, H))
+    return tensors
+
+
+OWN_NAMES = [
+    ("conv_input", "stem"), ("res_tower", "tower"),
+    ("policy_head.0", "policy_conv"), ("policy_head.1", "policy_bn"), ("policy_head.4", "policy_fc"),
+    ("value_head.0", "value_conv"), ("value_head.1", "value_bn"), ("value_head.4", "value_fc1"),
+    ("value_head.6", "value_fc2"),
+]  # fmt: skip
+sigma = sigma_network()
+sizes = {"channels": C, "blocks": 2, "input_planes": 14, "action_size": 4544}
+own = renamed(sigma, *OWN_NAMES)
+expect("sigma", own)
+save("sigma", sigma)
+save("sigma_trained", {"network_config": sizes, "network": sigma})
+save("sigma_own", own)
+save("sigma_odd", renamed(sigma, ("res_tower.1.bn2", "res_tower.1.last_norm"), ("value_head.6", "value_out")))
+absent = ("conv_input.1.running_mean", "res_tower.1.conv2.bias", "value_head.6.weight")
+save("sigma_missing", {n: t for n, t in sigma.items() if n not in absent})
+save("sigma_extra", sigma | {"auxiliary_head.weight": rand(7, 5)})
+save("sigma_moves", sigma | {"policy_head.4.weight": torch.zeros(()).expand(4096, 64 * P)})
+save("sigma_planes", sigma | {"conv_input.0.weight": rand(C, 15, 3, 3)})
+save("sigma_shape", sigma | {"value_head.4.weight": rand(H, 64)})
+save("sigma_config", {"network_config": sizes | {"blocks": 3}, "network": sigma})
+
+# A pair of networks that score squares.
+pair = OrderedDict()
+for network_name in ("origin", "target"):
+    for layer, shape in (("conv1", (C, 12, 2, 2)), ("conv2", (C, C, 2, 2)), ("fc1", (H, 36 * C)), ("fc2", (H, H)), ("fc3", (64, H))):
+        pair |= {f"{network_name}.{layer}.weight": rand(*shape), f"{network_name}.{layer}.bias": rand(shape[0])}
+expect("pair", pair)
+save("pair", pair)
+sizes = {"filters": C, "hidden": H, "input_planes": 12}
+save("pair_trained", {"network_config": sizes, "network": pair})
+save("pair_odd", {"net": renamed(pair, ("origin", "one"), ("target", "other"))})
+save("pair_missing", {n: t for n, t in pair.items() if n not in ("origin.conv2.bias", "target.fc3.weight")})
+save("pair_extra", pair | {"origin.bn1.weight": rand(C)})
+save("pair_moves", pair | {"target.fc3.weight": torch.zeros(()).expand(4096, H)})
+save("pair_unlike", pair | {"target.fc2.weight": rand(5, 5)})
+save("pair_config", {"network_config": sizes | {"hidden": 1024}, "network": pair})
+
 
 # What must be refused.
 class Malice:
