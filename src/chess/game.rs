@@ -1,7 +1,7 @@
 //! A position together with the way to it, which the rules on draws need.
 
 use super::fen::{self, FenError, Repair};
-use super::notation::{self, IllegalMove, Reason};
+use super::notation::{self, IllegalMove, Reason, is_castling};
 use super::{Board, Color, Move, Piece, Square, color_name};
 use cozy_chess::{BitBoard, Rank, get_pawn_attacks};
 use std::fmt;
@@ -136,6 +136,11 @@ impl Game {
         moves
     }
 
+    /// The [`repetition_key`] of each position since the start, the current one last.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
     /// How often the current position has occurred, now included.
     ///
     /// Positions are the same when pieces, side to move and castling rights are, and when the same
@@ -186,16 +191,31 @@ impl Game {
 ///
 /// The board's own hash has the en passant file after every double push; here it counts only when
 /// there is something to capture.
-fn repetition_key(board: &Board) -> u64 {
+pub fn repetition_key(board: &Board) -> u64 {
     if has_en_passant_capture(board) { board.hash() } else { board.hash_without_ep() }
 }
 
+/// The square that a pawn has just passed over.
+pub fn en_passant_square(board: &Board) -> Option<Square> {
+    let rank = Rank::Sixth.relative_to(board.side_to_move());
+    board.en_passant().map(|file| Square::new(file, rank))
+}
+
+/// What a legal move captures.
+pub fn captured(board: &Board, mv: Move) -> Option<Piece> {
+    let en_passant =
+        board.pieces(Piece::Pawn).has(mv.from) && en_passant_square(board) == Some(mv.to);
+    match board.piece_on(mv.to) {
+        None => en_passant.then_some(Piece::Pawn),
+        victim => victim.filter(|_| !is_castling(board, mv)),
+    }
+}
+
 fn has_en_passant_capture(board: &Board) -> bool {
-    let Some(file) = board.en_passant() else {
+    let Some(to) = en_passant_square(board) else {
         return false;
     };
     let mover = board.side_to_move();
-    let to = Square::new(file, Rank::Sixth.relative_to(mover));
     let capturers = get_pawn_attacks(to, !mover) & board.colored_pieces(mover, Piece::Pawn);
     capturers.into_iter().any(|from| board.is_legal(Move { from, to, promotion: None }))
 }
