@@ -1,16 +1,25 @@
 //! Games in, priors over the legal moves and a value out: joins an encoding and a backend.
 
+mod cache;
+mod squares;
+
+pub use squares::{Scores, Squares};
+
 use crate::backend::{Backend, BackendError, Batch, Outputs};
 use crate::chess::{Game, Move};
 use crate::encoding::Encoding;
+use cache::Cache;
 use std::fmt;
 
 /// A network that has been given a way to see positions.
 pub struct Evaluator {
     encoding: Encoding,
     backend: Box<dyn Backend>,
+    cache: Cache,
     batch: Batch,
     outputs: Outputs,
+    calls: u64,
+    evaluated: u64,
 }
 
 /// What the network says about one position.
@@ -67,10 +76,17 @@ impl fmt::Display for EvaluateError {
 impl std::error::Error for EvaluateError {}
 
 impl Evaluator {
-    /// Evaluates with a backend whose network was trained on `encoding`.
+    /// Evaluates with a backend whose network was trained on `encoding`. Nothing is remembered.
     pub fn new(encoding: Encoding, backend: Box<dyn Backend>) -> Self {
-        let batch = Batch::new(encoding.planes());
-        Self { encoding, backend, batch, outputs: Outputs::default() }
+        Self {
+            encoding,
+            backend,
+            cache: Cache::new(0),
+            batch: Batch::new(encoding.planes()),
+            outputs: Outputs::default(),
+            calls: 0,
+            evaluated: 0,
+        }
     }
 
     /// What evaluates, for people.
@@ -81,6 +97,27 @@ impl Evaluator {
     /// Whether the network values positions.
     pub fn has_value(&self) -> bool {
         self.backend.has_value()
+    }
+
+    /// Remembers what the network says in at most this many bytes; what was remembered before is lost.
+    pub fn remember(&mut self, bytes: usize) {
+        self.cache = Cache::new(0);
+        self.cache = Cache::new(bytes);
+    }
+
+    /// The memory that remembering takes, in bytes.
+    pub fn remembering(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// How often the backend was called.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// How many positions the backend was given.
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated
     }
 
     /// Evaluates the current position of one game.
@@ -103,17 +140,13 @@ impl Evaluator {
             });
             legal_moves.push(moves);
         }
-        (self.backend.evaluate(&self.batch, &mut self.outputs)).map_err(EvaluateError::Backend)?;
+        self.run()?;
 
         let mut evaluations = Vec::with_capacity(games.len());
         for (i, (game, moves)) in games.iter().zip(legal_moves).enumerate() {
-            let finite = |number: f32, of| {
-                let error = || EvaluateError::Number { found: number, of, fen: game.fen() };
-                if number.is_finite() { Ok(()) } else { Err(error()) }
-            };
             let logits = &self.outputs.logits[self.batch.span(i..i + 1)];
-            logits.iter().try_for_each(|&logit| finite(logit, "logit"))?;
-            finite(self.outputs.values[i], "value")?;
+            finite(logits, "logit", game)?;
+            finite(&self.outputs.values[i..=i], "value", game)?;
             let mut probabilities = softmax(logits).into_iter();
             let mut prior = |index: Option<u16>| index.and_then(|_| probabilities.next());
             evaluations.push(Evaluation {
@@ -125,6 +158,24 @@ impl Evaluator {
             });
         }
         Ok(evaluations)
+    }
+
+    /// Has the backend evaluate the batch, if there is anything in it.
+    fn run(&mut self) -> Result<(), EvaluateError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.calls += 1;
+        self.evaluated += self.batch.len() as u64;
+        (self.backend.evaluate(&self.batch, &mut self.outputs)).map_err(EvaluateError::Backend)
+    }
+}
+
+/// Refuses what is no number; `of` says what the numbers are.
+fn finite(numbers: &[f32], of: &'static str, game: &Game) -> Result<(), EvaluateError> {
+    match numbers.iter().find(|number| !number.is_finite()) {
+        None => Ok(()),
+        Some(&found) => Err(EvaluateError::Number { found, of, fen: game.fen() }),
     }
 }
 
