@@ -5,8 +5,8 @@ use super::arguments::Kernel;
 use fianchetto::backend::Backend;
 use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::evaluator::Evaluator;
-use fianchetto::network::{self, Network, WeightsError};
-use fianchetto::search::{Player, policy::Policy};
+use fianchetto::network::{self, Architecture, Network, WeightsError};
+use fianchetto::search::{Player, from_to::FromTo, minimax::Minimax, policy::Policy};
 use fianchetto::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
 
@@ -59,9 +59,21 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
 
 /// The player that the options name, loaded.
 pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
-    let network = network(options)?;
-    let evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
+    let evaluator = || {
+        let network = network(options)?;
+        let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
+        if options.player == PlayerKind::FromTo && !scores_squares {
+            return Err(format!(
+                "{}: a network that scores moves, expected a pair that scores squares; name the weights of one: \
+                 --weights FILE or the option WeightsFile",
+                weights_name(options)
+            ));
+        }
+        Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
+    };
     Ok(match options.player {
-        PlayerKind::Policy => Box::new(Policy::new(evaluator)),
+        PlayerKind::Policy => Box::new(Policy::new(evaluator()?)),
+        PlayerKind::Minimax => Box::<Minimax>::default(),
+        PlayerKind::FromTo => Box::new(FromTo::new(evaluator()?)),
     })
 }

@@ -27,6 +27,9 @@ impl Player for Policy {
     }
 
     fn configure(&mut self, settings: &Settings) {
+        if settings.seed != self.settings.seed {
+            self.random = Random::of_option(settings.seed);
+        }
         self.settings = settings.clone();
     }
 
@@ -58,29 +61,25 @@ impl Player for Policy {
             candidates[..=drawn].rotate_right(1);
         }
 
-        let score = Score::Centipawns(centipawns(evaluation.value));
+        let value = self.evaluator.has_value().then_some(evaluation.value);
+        let score = value.map(Score::of_value);
         let line = |((mv, probability), mate): ((_, f64), Option<i32>)| Line {
             moves: vec![mv],
             score: match mate.or_else(|| is_mate(&played(game.board(), mv)).then_some(1)) {
-                Some(moves) => Score::Mate(moves),
+                Some(moves) => Some(Score::Mate(moves)),
                 None => score,
             },
             probability: Some(probability),
+            ..Line::default()
         };
         let lines: Vec<Line> = candidates.into_iter().map(line).collect();
         let best = lines.first().map(|line| line.moves[0]);
         let remark = lines.first().and_then(|line| line.probability).map(|probability| {
             format!("policy {:.1}% over {legal} legal moves{by}", 100.0 * probability)
         });
-        let value = self.evaluator.has_value().then_some(evaluation.value);
         report(&Report { depth: 1, nodes: 1, value, lines, remark });
         Ok(Choice { best, ponder: None })
     }
-}
-
-/// The value as a chess program shows it, by the formula of RDTChess.
-fn centipawns(value: f64) -> i32 {
-    (111.714_640_912 * (1.562_068_842_1 * value.clamp(-0.99, 0.99)).tan()) as i32
 }
 
 /// Which of the candidates, best first, a uniform number in [0, 1) picks when each is to be drawn

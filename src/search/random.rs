@@ -15,11 +15,17 @@ impl Random {
         Self::new(now.map_or(0, |now| now.as_nanos() as u64))
     }
 
-    fn next(&mut self) -> u64 {
+    /// Uniform over all numbers.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// Starts from an option's value: 0 for other numbers in each run.
+    pub fn of_option(seed: u32) -> Self {
+        if seed == 0 { Self::from_time() } else { Self::new(seed.into()) }
     }
 
     /// Uniform in [0, 1).

@@ -1,7 +1,8 @@
 //! The options: one table from which the UCI listing, the command line and the README come.
 
 use super::command::shorten;
-use crate::search::Settings;
+use crate::search::from_to::{self, Prediction};
+use crate::search::{Settings, minimax};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -27,6 +28,12 @@ pub struct Options {
     pub temperature: f64,
     /// Time kept back from every clock for the way to the opponent and back, in milliseconds.
     pub move_overhead: u32,
+    /// See [`Settings::depth`].
+    pub depth: u32,
+    /// How the from/to player weighs moves.
+    pub from_to: from_to::Parameters,
+    /// See [`Settings::seed`].
+    pub seed: u32,
     /// Whether the chess program may let us think on the opponent's time.
     pub ponder: bool,
     /// Where Syzygy endgame tables lie.
@@ -43,11 +50,14 @@ impl Default for Options {
             weights_file: String::new(),
             backend: BackendKind::Auto,
             threads: 1,
-            hash: 16,
-            multi_pv: 1,
+            hash: settings.hash,
+            multi_pv: settings.lines,
             finish_plies: settings.finish_plies.into(),
             temperature: settings.temperature,
             move_overhead: 10,
+            depth: settings.depth,
+            from_to: settings.from_to,
+            seed: settings.seed,
             ponder: false,
             syzygy_path: String::new(),
             show_wdl: false,
@@ -60,6 +70,10 @@ impl Default for Options {
 pub enum PlayerKind {
     /// The move that the network thinks most probable.
     Policy,
+    /// Alpha-beta with a hand-written evaluation.
+    Minimax,
+    /// Alpha-beta over what two networks that score squares expect.
+    FromTo,
 }
 
 /// The backends there are.
@@ -78,11 +92,24 @@ trait Named: Copy + 'static {
 }
 
 impl Named for PlayerKind {
-    const ALL: &'static [Self] = &[Self::Policy];
+    const ALL: &'static [Self] = &[Self::Policy, Self::Minimax, Self::FromTo];
 
     fn name(self) -> &'static str {
         match self {
             Self::Policy => "policy",
+            Self::Minimax => "minimax",
+            Self::FromTo => "from-to",
+        }
+    }
+}
+
+impl Named for Prediction {
+    const ALL: &'static [Self] = &[Self::Ranks, Self::Product];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ranks => "ranks",
+            Self::Product => "product",
         }
     }
 }
@@ -139,7 +166,7 @@ const TABLE: &[Row] = &[
         field: |o| combo(&mut o.player),
         flag: Some("player"),
         loads: true,
-        help: "Who chooses the moves. `policy` plays what the network thinks most probable.",
+        help: "Who chooses the moves. `policy` plays what the network thinks most probable, `minimax` looks ahead without a network, `from-to` looks ahead with a pair of networks that score squares.",
     },
     Row {
         name: "WeightsFile",
@@ -167,7 +194,7 @@ const TABLE: &[Row] = &[
         field: |o| Field::Spin(&mut o.hash, 1..=65536),
         flag: None,
         loads: false,
-        help: "Memory for remembered positions, in MiB. Without effect yet.",
+        help: "Memory for remembered positions, in MiB.",
     },
     Row {
         name: "MultiPV",
@@ -182,14 +209,42 @@ const TABLE: &[Row] = &[
         field: |o| Field::Spin(&mut o.finish_plies, 0..=3),
         flag: None,
         loads: false,
-        help: "Against a bare king, look this many plies ahead for mate and avoid stalemate.",
+        help: "`policy`: against a bare king, look this many plies ahead for mate and avoid stalemate.",
     },
     Row {
         name: "Temperature",
         field: |o| Field::Real(&mut o.temperature, 0.0..=10.0),
         flag: None,
         loads: false,
-        help: "0 plays the best move; above, moves are drawn at random, the more evenly the higher.",
+        help: "`policy`: 0 plays the best move; above, moves are drawn at random, the more evenly the higher.",
+    },
+    Row {
+        name: "Depth",
+        field: |o| Field::Spin(&mut o.depth, 0..=u32::from(minimax::MAX_DEPTH)),
+        flag: Some("depth"),
+        loads: false,
+        help: "Plies to look ahead where `go` does not say. 0: `from-to` 3, `minimax` as many as there is time for, 4 without a clock.",
+    },
+    Row {
+        name: "Prediction",
+        field: |o| combo(&mut o.from_to.prediction),
+        flag: None,
+        loads: false,
+        help: "`from-to`: points of a move, 400 less both squares' ranks, or 400 times the product of their probabilities.",
+    },
+    Row {
+        name: "PredictionPlies",
+        field: |o| Field::Spin(&mut o.from_to.prediction_plies, 1..=u32::from(minimax::MAX_DEPTH)),
+        flag: None,
+        loads: false,
+        help: "`from-to`: plies at which the networks are asked; further ahead only captures count.",
+    },
+    Row {
+        name: "Seed",
+        field: |o| Field::Spin(&mut o.seed, 0..=i32::MAX as u32),
+        flag: None,
+        loads: false,
+        help: "Of the random numbers: moves drawn (`policy`), the choice among equally good ones (`minimax`); 0 for other ones in each run.",
     },
     Row {
         name: "Move Overhead",
@@ -257,7 +312,15 @@ impl Options {
 
     /// What can change without loading a new player.
     pub fn settings(&self) -> Settings {
-        Settings { finish_plies: self.finish_plies as u8, temperature: self.temperature }
+        Settings {
+            finish_plies: self.finish_plies as u8,
+            temperature: self.temperature,
+            depth: self.depth,
+            lines: self.multi_pv,
+            hash: self.hash,
+            seed: self.seed,
+            from_to: self.from_to.clone(),
+        }
     }
 
     /// [`Options::move_overhead`] as a time.

@@ -4,7 +4,7 @@ use super::*;
 fn sets_every_kind() {
     let mut options = Options::default();
     for (name, value) in [
-        ("player", "POLICY"),
+        ("player", "Minimax"),
         ("WeightsFile", "C:\\my nets\\a b.safetensors"),
         ("BACKEND", "cpu"),
         ("threads", "64"),
@@ -13,6 +13,10 @@ fn sets_every_kind() {
         ("FinishPlies", "0"),
         ("Temperature", "0.75"),
         ("move overhead", "0"),
+        ("depth", "60"),
+        ("Prediction", "Product"),
+        ("PredictionPlies", "1"),
+        ("Seed", "2147483647"),
         ("Ponder", "True"),
         ("SyzygyPath", "/tables"),
         ("uci_showwdl", "true"),
@@ -20,7 +24,7 @@ fn sets_every_kind() {
         options.set(name, value).unwrap();
     }
     let expected = Options {
-        player: PlayerKind::Policy,
+        player: PlayerKind::Minimax,
         weights_file: "C:\\my nets\\a b.safetensors".into(),
         backend: BackendKind::Cpu,
         threads: 64,
@@ -29,12 +33,24 @@ fn sets_every_kind() {
         finish_plies: 0,
         temperature: 0.75,
         move_overhead: 0,
+        depth: 60,
+        from_to: from_to::Parameters { prediction: Prediction::Product, prediction_plies: 1 },
+        seed: i32::MAX as u32,
         ponder: true,
         syzygy_path: "/tables".into(),
         show_wdl: true,
     };
     assert_eq!(options, expected);
-    assert_eq!(options.settings(), Settings { finish_plies: 0, temperature: 0.75 });
+    let settings = Settings {
+        finish_plies: 0,
+        temperature: 0.75,
+        depth: 60,
+        lines: 218,
+        hash: 65536,
+        seed: i32::MAX as u32,
+        from_to: expected.from_to,
+    };
+    assert_eq!(options.settings(), settings);
 }
 
 #[test]
@@ -102,7 +118,7 @@ fn flags_and_assignments_name_the_same_options() {
     assert_eq!(options, expected);
     assert_eq!(Options::name_of_flag("weights"), Some("WeightsFile"));
     assert_eq!(Options::name_of_flag("thread"), None);
-    assert_eq!(Options::flag_help().count(), 4);
+    assert_eq!(Options::flag_help().count(), 5);
 }
 
 #[test]
@@ -127,13 +143,13 @@ fn only_some_changes_need_a_new_player() {
 fn lists_as_uci_wants() {
     let lines: Vec<_> = Options::listing().collect();
     for line in [
-        "option name Player type combo default policy var policy",
+        "option name Player type combo default policy var policy var minimax var from-to",
         "option name WeightsFile type string default <built-in>",
         "option name Backend type combo default auto var auto var cpu",
         "option name Threads type spin default 1 min 1 max 64",
         "option name Temperature type string default 0",
         "option name Move Overhead type spin default 10 min 0 max 5000",
-        "option name Hash type spin default 16 min 1 max 65536",
+        "option name Hash type spin default 128 min 1 max 65536",
         "option name SyzygyPath type string default <empty>",
         "option name UCI_ShowWDL type check default false",
     ] {
