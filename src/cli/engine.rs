@@ -6,7 +6,7 @@ use fianchetto::backend::Backend;
 use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Network, WeightsError};
-use fianchetto::search::{Player, policy::Policy};
+use fianchetto::search::{Player, mcts::Mcts, policy::Policy};
 use fianchetto::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
 
@@ -63,5 +63,6 @@ pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
     let evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
     Ok(match options.player {
         PlayerKind::Policy => Box::new(Policy::new(evaluator)),
+        PlayerKind::Mcts => Box::new(Mcts::new(evaluator)),
     })
 }

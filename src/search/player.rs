@@ -1,5 +1,6 @@
 //! The contract between whatever chooses moves and whatever asks for them.
 
+use super::mcts::Parameters;
 use crate::chess::{Game, Move};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -37,11 +38,17 @@ pub struct Settings {
     pub finish_plies: u8,
     /// 0 plays the best move; above, moves are drawn in proportion to `probability^(1/temperature)`.
     pub temperature: f64,
+    /// Memory for all that is remembered, in MiB.
+    pub hash: u32,
+    /// Of the random numbers; 0 for other ones in each run.
+    pub seed: u32,
+    /// How the tree search goes about it.
+    pub mcts: Parameters,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { finish_plies: 1, temperature: 0.0 }
+        Self { finish_plies: 1, temperature: 0.0, hash: 128, seed: 0, mcts: Parameters::default() }
     }
 }
 
@@ -60,6 +67,10 @@ pub struct Limits {
     pub mate: Option<u32>,
     /// Consider only these moves; empty means all.
     pub search_moves: Vec<Move>,
+    /// Think until told to stop.
+    pub infinite: bool,
+    /// It is not sure that the position comes up: it is the opponent's turn yet.
+    pub ponder: bool,
 }
 
 /// The clock of the side to move.
@@ -106,6 +117,15 @@ pub enum Score {
     Centipawns(i32),
     /// Mate in this many moves; negative when the mover is mated, 0 when mated already.
     Mate(i32),
+}
+
+impl Score {
+    /// The value as a chess program shows it, by the formula of RDTChess.
+    pub fn of_value(value: f64) -> Self {
+        Self::Centipawns(
+            (111.714_640_912 * (1.562_068_842_1 * value.clamp(-0.99, 0.99)).tan()) as i32,
+        )
+    }
 }
 
 /// The move chosen.

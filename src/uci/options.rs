@@ -2,6 +2,7 @@
 
 use super::command::shorten;
 use crate::search::Settings;
+use crate::search::mcts::{Fpu, Parameters};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub struct Options {
     pub backend: BackendKind,
     /// CPU threads.
     pub threads: u32,
-    /// Memory for remembered positions, in MiB.
+    /// See [`Settings::hash`].
     pub hash: u32,
     /// How many candidate moves to show.
     pub multi_pv: u32,
@@ -27,6 +28,10 @@ pub struct Options {
     pub temperature: f64,
     /// Time kept back from every clock for the way to the opponent and back, in milliseconds.
     pub move_overhead: u32,
+    /// See [`Settings::seed`].
+    pub seed: u32,
+    /// How the tree search goes about it.
+    pub mcts: Parameters,
     /// Whether the chess program may let us think on the opponent's time.
     pub ponder: bool,
     /// Where Syzygy endgame tables lie.
@@ -43,11 +48,13 @@ impl Default for Options {
             weights_file: String::new(),
             backend: BackendKind::Auto,
             threads: 1,
-            hash: 16,
+            hash: settings.hash,
             multi_pv: 1,
             finish_plies: settings.finish_plies.into(),
             temperature: settings.temperature,
             move_overhead: 10,
+            seed: settings.seed,
+            mcts: settings.mcts,
             ponder: false,
             syzygy_path: String::new(),
             show_wdl: false,
@@ -60,6 +67,8 @@ impl Default for Options {
 pub enum PlayerKind {
     /// The move that the network thinks most probable.
     Policy,
+    /// A tree search over the network.
+    Mcts,
 }
 
 /// The backends there are.
@@ -78,11 +87,23 @@ trait Named: Copy + 'static {
 }
 
 impl Named for PlayerKind {
-    const ALL: &'static [Self] = &[Self::Policy];
+    const ALL: &'static [Self] = &[Self::Policy, Self::Mcts];
 
     fn name(self) -> &'static str {
         match self {
             Self::Policy => "policy",
+            Self::Mcts => "mcts",
+        }
+    }
+}
+
+impl Named for Fpu {
+    const ALL: &'static [Self] = &[Self::Zero, Self::Parent];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zero => "zero",
+            Self::Parent => "parent",
         }
     }
 }
@@ -139,7 +160,7 @@ const TABLE: &[Row] = &[
         field: |o| combo(&mut o.player),
         flag: Some("player"),
         loads: true,
-        help: "Who chooses the moves. `policy` plays what the network thinks most probable.",
+        help: "Who chooses the moves. `policy` plays what the network thinks most probable, `mcts` looks ahead.",
     },
     Row {
         name: "WeightsFile",
@@ -167,7 +188,7 @@ const TABLE: &[Row] = &[
         field: |o| Field::Spin(&mut o.hash, 1..=65536),
         flag: None,
         loads: false,
-        help: "Memory for remembered positions, in MiB. Without effect yet.",
+        help: "`mcts`: memory for the tree and for evaluations remembered, in MiB: never more.",
     },
     Row {
         name: "MultiPV",
@@ -182,7 +203,7 @@ const TABLE: &[Row] = &[
         field: |o| Field::Spin(&mut o.finish_plies, 0..=3),
         flag: None,
         loads: false,
-        help: "Against a bare king, look this many plies ahead for mate and avoid stalemate.",
+        help: "`policy`: against a bare king, look this many plies ahead for mate and avoid stalemate.",
     },
     Row {
         name: "Temperature",
@@ -190,6 +211,83 @@ const TABLE: &[Row] = &[
         flag: None,
         loads: false,
         help: "0 plays the best move; above, moves are drawn at random, the more evenly the higher.",
+    },
+    Row {
+        name: "TemperaturePlies",
+        field: |o| Field::Spin(&mut o.mcts.temperature_plies, 0..=1000),
+        flag: None,
+        loads: false,
+        help: "`mcts`: Temperature counts in the first so many plies of a game.",
+    },
+    Row {
+        name: "Nodes",
+        field: |o| Field::Spin(&mut o.mcts.nodes, 1..=1_000_000_000),
+        flag: Some("nodes"),
+        loads: false,
+        help: "`mcts`: playouts a move where `go` sets no limit.",
+    },
+    Row {
+        name: "BatchSize",
+        field: |o| Field::Spin(&mut o.mcts.batch_size, 1..=256),
+        flag: None,
+        loads: false,
+        help: "`mcts`: positions for each call of the network.",
+    },
+    Row {
+        name: "CPuct",
+        field: |o| Field::Real(&mut o.mcts.c_puct, 0.0..=100.0),
+        flag: None,
+        loads: false,
+        help: "`mcts`: how much the network's probabilities weigh against what was seen.",
+    },
+    Row {
+        name: "FPU",
+        field: |o| combo(&mut o.mcts.fpu),
+        flag: None,
+        loads: false,
+        help: "`mcts`: what an untried move is worth: a draw, or the position less a reduction.",
+    },
+    Row {
+        name: "FPUReduction",
+        field: |o| Field::Real(&mut o.mcts.fpu_reduction, 0.0..=2.0),
+        flag: None,
+        loads: false,
+        help: "`mcts`: the reduction, times the root of the probability already tried.",
+    },
+    Row {
+        name: "VirtualLoss",
+        field: |o| Field::Real(&mut o.mcts.virtual_loss, 0.0..=1.0),
+        flag: None,
+        loads: false,
+        help: "`mcts`: how much of a loss a playout counts as while it waits for the network.",
+    },
+    Row {
+        name: "CachePercent",
+        field: |o| Field::Spin(&mut o.mcts.cache_percent, 0..=50),
+        flag: None,
+        loads: false,
+        help: "`mcts`: the part of Hash for evaluations remembered.",
+    },
+    Row {
+        name: "RootNoise",
+        field: |o| Field::Real(&mut o.mcts.root_noise, 0.0..=1.0),
+        flag: None,
+        loads: false,
+        help: "`mcts`: the random part of the first move's probabilities; 0.25 for games to learn from.",
+    },
+    Row {
+        name: "NoiseAlpha",
+        field: |o| Field::Real(&mut o.mcts.noise_alpha, 0.01..=10.0),
+        flag: None,
+        loads: false,
+        help: "`mcts`: the noise's Dirichlet parameter; the smaller, the fewer moves get it.",
+    },
+    Row {
+        name: "Seed",
+        field: |o| Field::Spin(&mut o.seed, 0..=i32::MAX as u32),
+        flag: None,
+        loads: false,
+        help: "Of the random numbers; 0 for other ones in each run.",
     },
     Row {
         name: "Move Overhead",
@@ -257,7 +355,13 @@ impl Options {
 
     /// What can change without loading a new player.
     pub fn settings(&self) -> Settings {
-        Settings { finish_plies: self.finish_plies as u8, temperature: self.temperature }
+        Settings {
+            finish_plies: self.finish_plies as u8,
+            temperature: self.temperature,
+            hash: self.hash,
+            seed: self.seed,
+            mcts: self.mcts.clone(),
+        }
     }
 
     /// [`Options::move_overhead`] as a time.

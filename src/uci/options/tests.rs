@@ -4,7 +4,7 @@ use super::*;
 fn sets_every_kind() {
     let mut options = Options::default();
     for (name, value) in [
-        ("player", "POLICY"),
+        ("player", "MCTS"),
         ("WeightsFile", "C:\\my nets\\a b.safetensors"),
         ("BACKEND", "cpu"),
         ("threads", "64"),
@@ -13,14 +13,37 @@ fn sets_every_kind() {
         ("FinishPlies", "0"),
         ("Temperature", "0.75"),
         ("move overhead", "0"),
+        ("TemperaturePlies", "0"),
+        ("Nodes", "1"),
+        ("BatchSize", "256"),
+        ("CPuct", "1"),
+        ("FPU", "Zero"),
+        ("FPUReduction", "0"),
+        ("VirtualLoss", "0.5"),
+        ("CachePercent", "0"),
+        ("RootNoise", "0.25"),
+        ("NoiseAlpha", "1.5"),
+        ("Seed", "2147483647"),
         ("Ponder", "True"),
         ("SyzygyPath", "/tables"),
         ("uci_showwdl", "true"),
     ] {
         options.set(name, value).unwrap();
     }
+    let mcts = Parameters {
+        cache_percent: 0,
+        batch_size: 256,
+        c_puct: 1.0,
+        fpu: Fpu::Zero,
+        fpu_reduction: 0.0,
+        virtual_loss: 0.5,
+        root_noise: 0.25,
+        noise_alpha: 1.5,
+        temperature_plies: 0,
+        nodes: 1,
+    };
     let expected = Options {
-        player: PlayerKind::Policy,
+        player: PlayerKind::Mcts,
         weights_file: "C:\\my nets\\a b.safetensors".into(),
         backend: BackendKind::Cpu,
         threads: 64,
@@ -29,12 +52,16 @@ fn sets_every_kind() {
         finish_plies: 0,
         temperature: 0.75,
         move_overhead: 0,
+        seed: i32::MAX as u32,
+        mcts: mcts.clone(),
         ponder: true,
         syzygy_path: "/tables".into(),
         show_wdl: true,
     };
     assert_eq!(options, expected);
-    assert_eq!(options.settings(), Settings { finish_plies: 0, temperature: 0.75 });
+    let (hash, seed) = (65536, i32::MAX as u32);
+    let settings = Settings { finish_plies: 0, temperature: 0.75, hash, seed, mcts };
+    assert_eq!(options.settings(), settings);
 }
 
 #[test]
@@ -102,7 +129,7 @@ fn flags_and_assignments_name_the_same_options() {
     assert_eq!(options, expected);
     assert_eq!(Options::name_of_flag("weights"), Some("WeightsFile"));
     assert_eq!(Options::name_of_flag("thread"), None);
-    assert_eq!(Options::flag_help().count(), 4);
+    assert_eq!(Options::flag_help().count(), 5);
 }
 
 #[test]
@@ -127,13 +154,13 @@ fn only_some_changes_need_a_new_player() {
 fn lists_as_uci_wants() {
     let lines: Vec<_> = Options::listing().collect();
     for line in [
-        "option name Player type combo default policy var policy",
+        "option name Player type combo default policy var policy var mcts",
         "option name WeightsFile type string default <built-in>",
         "option name Backend type combo default auto var auto var cpu",
         "option name Threads type spin default 1 min 1 max 64",
         "option name Temperature type string default 0",
         "option name Move Overhead type spin default 10 min 0 max 5000",
-        "option name Hash type spin default 16 min 1 max 65536",
+        "option name Hash type spin default 128 min 1 max 65536",
         "option name SyzygyPath type string default <empty>",
         "option name UCI_ShowWDL type check default false",
     ] {
