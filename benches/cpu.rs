@@ -10,13 +10,18 @@ use fianchetto::backend::cpu::{Algorithm, Cpu, Settings, Stage};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::chess::Game;
 use fianchetto::encoding::Encoding;
-use fianchetto::network::Network;
 use fianchetto::network::spec::Residual;
+use fianchetto::network::{Network, Spec};
 use std::time::Duration;
 
 const BATCHES: [usize; 3] = [1, 8, 64];
 
-fn network(channels: usize, blocks: usize, full: bool) -> Network {
+fn network(spec: &Spec) -> Network {
+    Network::from_safetensors(&random_weights::file(spec, 1)).unwrap()
+}
+
+/// One like RDTChess, plain or with gate, recurrence and squeeze-and-excitation.
+fn residual(channels: usize, blocks: usize, full: bool) -> Spec {
     let sizes = Residual {
         channels,
         blocks,
@@ -28,8 +33,23 @@ fn network(channels: usize, blocks: usize, full: bool) -> Network {
         value_hidden: 128,
         ..random_weights::small_sizes()
     };
-    let spec = random_weights::residual(Encoding::Canonical19, sizes);
-    Network::from_safetensors(&random_weights::file(&spec, 1)).unwrap()
+    random_weights::residual(Encoding::Canonical19, sizes)
+}
+
+/// The published size of Sigma-Go.
+fn sigma_go() -> Spec {
+    let sizes = Residual {
+        channels: 256,
+        blocks: 10,
+        recurrence: 1,
+        gate: false,
+        se_width: None,
+        conv_bias: true,
+        policy_channels: 2,
+        value_channels: 1,
+        value_hidden: 256,
+    };
+    random_weights::residual(Encoding::Absolute14, sizes)
 }
 
 /// The start position, with its moves, so many times.
@@ -70,7 +90,7 @@ fn convolution(criterion: &mut Criterion) {
     for channels in [64, 128, 256] {
         for algorithm in Algorithm::ALL {
             for n in BATCHES {
-                let network = network(channels, 1, false);
+                let network = network(&residual(channels, 1, false));
                 let batch = batch(&network, n);
                 let settings =
                     Settings { threads: 1, algorithm: Some(algorithm), ..Settings::default() };
@@ -86,7 +106,7 @@ fn convolution(criterion: &mut Criterion) {
 /// Everything else: twice one block of 128 channels.
 fn others(criterion: &mut Criterion) {
     for n in BATCHES {
-        let network = network(128, 1, true);
+        let network = network(&residual(128, 1, true));
         let batch = batch(&network, n);
         let mut cpu = Cpu::new(network, 1);
         for stage in [Stage::Stem, Stage::Maps, Stage::SqueezeExcite, Stage::Gate, Stage::Heads] {
@@ -98,16 +118,17 @@ fn others(criterion: &mut Criterion) {
 
 /// Whole networks by batch and threads.
 fn whole(criterion: &mut Criterion) {
-    let sizes = [
-        ("64x6r2g", 64, 6, true),
-        ("128x8", 128, 8, false),
-        ("128x8r2gs32", 128, 8, true),
-        ("256x10", 256, 10, false),
+    let specs = [
+        ("64x6r2g", residual(64, 6, true)),
+        ("128x8", residual(128, 8, false)),
+        ("128x8r2gs32", residual(128, 8, true)),
+        ("sigma-go 256x10", sigma_go()),
+        ("from-to 128x1024", random_weights::pair(128, 1024)),
     ];
-    for (name, channels, blocks, full) in sizes {
+    for (name, spec) in specs {
         for threads in [1, 2] {
             for n in BATCHES {
-                let network = network(channels, blocks, full);
+                let network = network(&spec);
                 let batch = batch(&network, n);
                 let mut outputs = Outputs::default();
                 let mut cpu = Cpu::new(network, threads);

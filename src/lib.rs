@@ -11,7 +11,7 @@
 //! - [`search`]: how a move is chosen: the [`search::Player`] trait and its implementations.
 //! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
 //!
-//! A newcomer reads this page, then `search/policy.rs`.
+//! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
 #![deny(missing_docs)]
 
 pub mod backend;

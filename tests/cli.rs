@@ -326,7 +326,7 @@ fn speed_json_has_its_keys() {
     for (result, batch) in object["results"].as_array().unwrap().iter().zip([1.0, 2.0]) {
         let number = |key: &str| result[key].as_f64().unwrap();
         assert_eq!(number("batch"), batch);
-        assert!(number("runs") >= 3.0);
+        assert!(number("runs") >= 1.0);
         assert!(0.0 < number("min_ms") && number("min_ms") <= number("median_ms"));
         let speed = batch / number("median_ms") * 1e3;
         assert!((number("positions_per_second") / speed - 1.0).abs() < 1e-6);

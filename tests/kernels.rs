@@ -8,7 +8,10 @@ use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
 use fianchetto::network::spec::Residual;
 use fianchetto::network::{Network, Spec, reference};
+use half::f16;
 use ndarray::Array3;
+use random_weights::Stored;
+use safetensors::tensor::Dtype;
 
 /// Those that a network has.
 fn indices(spec: &Spec) -> impl Iterator<Item = u16> + Clone {
@@ -199,6 +202,34 @@ fn the_choice_is_one_of_the_kernels() {
             let same = all.iter_mut().any(|cpu| bits(&evaluate(cpu, &spec, 0, n)) == outputs);
             assert!(same, "{set}, batch {n}");
         }
+    }
+}
+
+/// Numbers of 16 bits and the same ones of 32.
+#[test]
+fn the_width_of_stored_weights_changes_no_bit() {
+    let spec = spec(Residual { policy_channels: 3, ..sizes(12) });
+    let rounded: Vec<(String, Vec<usize>, Vec<f16>)> = random_weights::tensors(&spec, 3)
+        .into_iter()
+        .map(|(name, shape, values)| (name, shape, values.into_iter().map(f16::from_f32).collect()))
+        .collect();
+    let file = |dtype, bytes: fn(&f16) -> Vec<u8>| {
+        let stored: Vec<Stored> = (rounded.iter())
+            .map(|(name, shape, values)| {
+                (name.clone(), dtype, shape.clone(), values.iter().flat_map(bytes).collect())
+            })
+            .collect();
+        random_weights::safetensors_file(spec.to_metadata(), &stored)
+    };
+    let narrow = file(Dtype::F16, |x| x.to_le_bytes().to_vec());
+    let wide = file(Dtype::F32, |x| x.to_f32().to_le_bytes().to_vec());
+    for set in Instructions::available() {
+        let [narrow, wide] = [&narrow, &wide].map(|file| {
+            let settings = Settings { instructions: Some(set), ..Settings::default() };
+            let mut cpu = Cpu::with(Network::from_safetensors(file).unwrap(), settings).unwrap();
+            bits(&evaluate(&mut cpu, &spec, 0, 3))
+        });
+        assert!(narrow == wide, "{set}");
     }
 }
 

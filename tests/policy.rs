@@ -105,6 +105,17 @@ fn only_the_moves_asked_for_are_considered() {
     assert_eq!((best.as_deref(), report.lines.len()), (Some("h2h4"), 2));
 }
 
+#[test]
+fn a_seed_gives_the_same_moves_again() {
+    let draws = |seed| -> Vec<_> {
+        let settings = Settings { temperature: 1.0, seed, ..Settings::default() };
+        let mut policy = policy(Fixed::default(), settings);
+        (0..20).map(|_| choose(&mut policy, "startpos", &Limits::default()).0).collect()
+    };
+    assert_eq!(draws(1), draws(1));
+    assert_ne!(draws(1), draws(2));
+}
+
 /// With a logit of ln 4 on e2e4 and 0 on the other 19 moves, e2e4 has weight 4 at temperature 1 (4 in
 /// 23), 16 at temperature 0.5 (16 in 35) and 2 at temperature 2 (2 in 21).
 #[test]

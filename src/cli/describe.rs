@@ -82,16 +82,13 @@ fn tower(sizes: &Residual) -> String {
 /// Which instruction sets there are kernels for, and why one of them is taken.
 fn kernels() -> String {
     let taken = Instructions::preferred();
-    let mut is_faster = false;
     let sets = Instructions::built().map(|set| {
         let is_here = Instructions::available().any(|here| here == set);
         let why = match is_here {
             false => "not in this machine",
-            true if set == taken => "taken, the fastest tested here",
-            true if is_faster => "only on request, until it is tested",
+            true if set == taken => "taken, the fastest here",
             true => "in this machine",
         };
-        is_faster |= set == taken;
         format!("{set} ({why})")
     });
     sets.collect::<Vec<_>>().join(", ")
@@ -111,7 +108,7 @@ fn cpu_features() -> Vec<&'static str> {
         };
     }
     #[cfg(target_arch = "x86_64")]
-    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "avx512f" "avx512vnni");
+    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "f16c" "avx512f" "avx512vnni");
     #[cfg(target_arch = "aarch64")]
     let all = present!(is_aarch64_feature_detected: "neon" "dotprod" "i8mm");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -6,7 +6,7 @@ use fianchetto::backend::Backend;
 use fianchetto::backend::cpu::{Cpu, Settings};
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Architecture, Network, WeightsError};
-use fianchetto::search::{Player, from_to::FromTo, minimax::Minimax, policy::Policy};
+use fianchetto::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
 use fianchetto::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
 
@@ -62,17 +62,24 @@ pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
     let evaluator = || {
         let network = network(options)?;
         let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
-        if options.player == PlayerKind::FromTo && !scores_squares {
-            return Err(format!(
-                "{}: a network that scores moves, expected a pair that scores squares; name the weights of one: \
-                 --weights FILE or the option WeightsFile",
-                weights_name(options)
-            ));
+        let problem = match options.player {
+            PlayerKind::FromTo if !scores_squares => {
+                "a network that scores moves, expected a pair that scores squares; name the weights of one"
+            }
+            PlayerKind::Mcts if scores_squares => {
+                "a network without values, expected one with a value head; choose another player or name other weights"
+            }
+            _ => "",
+        };
+        if !problem.is_empty() {
+            let name = weights_name(options);
+            return Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"));
         }
         Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
     };
     Ok(match options.player {
         PlayerKind::Policy => Box::new(Policy::new(evaluator()?)),
+        PlayerKind::Mcts => Box::new(Mcts::new(evaluator()?)),
         PlayerKind::Minimax => Box::<Minimax>::default(),
         PlayerKind::FromTo => Box::new(FromTo::new(evaluator()?)),
     })

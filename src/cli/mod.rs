@@ -5,6 +5,7 @@ mod bench;
 mod describe;
 mod engine;
 mod predict;
+mod search_speed;
 mod speed;
 
 use arguments::Command;

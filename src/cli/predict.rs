@@ -133,6 +133,8 @@ fn predict(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let mut last = Report::default();
+    // What is said of a position must not depend on the one before.
+    player.new_game();
     player
         .choose(game, &Limits::default(), &AtomicBool::new(false), &mut |report| {
             last = report.clone()

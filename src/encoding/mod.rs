@@ -104,6 +104,7 @@ impl Encoding {
 
     /// The policy index of a legal move, `None` for a move the scheme cannot name
     /// (an under-promotion in a from-to scheme).
+    #[inline]
     pub fn index(self, game: &Game, mv: Move) -> Option<u16> {
         match self {
             Self::Canonical19 | Self::Canonical12 => from_to::index(game.board(), mv),

@@ -45,7 +45,10 @@ impl Scores {
 
     /// The softmax over all squares.
     pub fn probabilities(&self) -> Vec<f64> {
-        softmax(&self.0)
+        let mut probabilities = vec![0.0; 64];
+        // Any index will do: every square has a logit.
+        softmax(self.0.iter().copied(), &[0; 64], &mut probabilities);
+        probabilities
     }
 }
 
@@ -59,7 +62,7 @@ impl Evaluator {
         const INDICES: std::ops::Range<u16> =
             from_to::POLICY_SIZE as u16..from_to::WITH_SQUARES as u16;
         let mut squares: Vec<Option<Squares>> = Vec::with_capacity(games.len());
-        self.batch.clear();
+        self.clear();
         for game in games {
             let known = self.cache.get(self.encoding.key(game), INDICES.len());
             squares.push(known.map(|(_, logits)| Squares::new(&logits.collect::<Vec<f32>>())));
@@ -76,7 +79,7 @@ impl Evaluator {
         for (game, squares) in games.iter().zip(&mut squares) {
             if squares.is_none() {
                 let logits = &self.outputs.logits[self.batch.span(evaluated..evaluated + 1)];
-                finite(logits, "logit", game)?;
+                finite(logits, "logit", game.board())?;
                 self.cache.put(self.encoding.key(game), 0.0, logits);
                 *squares = Some(Squares::new(logits));
                 evaluated += 1;

@@ -1,7 +1,26 @@
 //! The two 16-bit floating-point formats that weights are stored in, widened to `f32`.
 
+/// A number as IEEE 754 binary16: its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct F16(pub u16);
+
+impl F16 {
+    /// The same number, wider.
+    #[inline(always)]
+    pub fn to_f32(self) -> f32 {
+        from_f16(self.0)
+    }
+
+    /// Neither infinite nor NaN.
+    pub fn is_finite(self) -> bool {
+        self.0 & 0x7c00 != 0x7c00
+    }
+}
+
 /// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. Without a branch, so that it vectorises.
-pub fn from_f16(bits: u16) -> f32 {
+#[inline(always)]
+fn from_f16(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let magnitude = u32::from(bits & 0x7fff) << 13;
     // The fields are in place; the exponent's bias is 15 instead of 127. A product with 2^112 corrects
@@ -23,7 +42,7 @@ mod tests {
     fn every_value() {
         for bits in 0..=u16::MAX {
             for (ours, theirs) in [
-                (super::from_f16(bits), half::f16::from_bits(bits).to_f32()),
+                (super::F16(bits).to_f32(), half::f16::from_bits(bits).to_f32()),
                 (super::from_bf16(bits), half::bf16::from_bits(bits).to_f32()),
             ] {
                 assert!(
@@ -31,6 +50,7 @@ mod tests {
                     "{bits:#06x}: {ours} instead of {theirs}"
                 );
             }
+            assert_eq!(super::F16(bits).is_finite(), half::f16::from_bits(bits).is_finite());
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod reference;
 pub mod spec;
 pub mod weights;
 
+pub use float16::F16;
 pub use spec::{Architecture, Spec, SpecError};
 pub use weights::{Contents, Layers, Network, Real, WeightsError, read};
 

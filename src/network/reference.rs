@@ -3,7 +3,8 @@
 //! This is the oracle: every fast backend is tested equal to it, and it is tested equal to PyTorch.
 
 use super::weights::{
-    Block, Convolution, Layers, Linear, Network, Real, ResidualLayers, Squares, SqueezeExcite,
+    Block, Convolution, Layers, Linear, Network, PolicyLayer, Real, ResidualLayers, Squares,
+    SqueezeExcite,
 };
 use ndarray::{Array1, Array3, ArrayView3, Axis, concatenate, s};
 
@@ -37,7 +38,7 @@ fn policy_and_value<T: Real>(
         }
     }
     let features = flatten(relu(convolve(state.view(), &network.policy_conv))); // [policy channels * 64]
-    let logits = linear(&features, &network.policy); //                            [policy size]
+    let logits = policy(&features, &network.policy); //                            [policy size]
 
     let features = flatten(relu(convolve(state.view(), &network.value_conv))); //  [value channels * 64]
     let hidden = linear(&features, &network.value_hidden).mapv(at_least_zero); //  [value hidden]
@@ -107,6 +108,11 @@ fn mix<T: Real>(candidate: Array3<T>, previous: Array3<T>, gate: &Convolution<T>
 
 fn linear<T: Real>(input: &Array1<T>, layer: &Linear<T>) -> Array1<T> {
     layer.weight.dot(input) + &layer.bias
+}
+
+fn policy<T: Real>(input: &Array1<T>, layer: &PolicyLayer<T>) -> Array1<T> {
+    let rows = layer.bias.iter().enumerate();
+    rows.map(|(row, &bias)| layer.weight.row(row).dot(input) + bias).collect()
 }
 
 fn flatten<T: Real>(x: Array3<T>) -> Array1<T> {

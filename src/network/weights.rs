@@ -1,6 +1,6 @@
 //! From a weights file to the layers of a network, BatchNorm folded into the convolutions.
 
-use super::float16;
+use super::float16::{self, F16};
 use super::spec::{Architecture, Residual, Spec, SpecError};
 use crate::chess::quoted;
 use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
@@ -62,6 +62,43 @@ pub struct Linear<T> {
     pub bias: Array1<T>,
 }
 
+/// The fully connected layer that gives the logits. A position has few legal moves, and only their rows are
+/// read.
+#[derive(Clone, Debug)]
+pub struct PolicyLayer<T> {
+    /// `[policy size, in]`.
+    pub weight: Rows<T>,
+    /// `[policy size]`.
+    pub bias: Array1<T>,
+}
+
+/// Weights of which a few rows are used at a time.
+#[derive(Clone, Debug)]
+pub enum Rows<T> {
+    /// Ready to compute with.
+    Full(Array2<T>),
+    /// As the file has them, for half the memory: finite numbers, to be widened when they are used.
+    Half(Array2<F16>),
+}
+
+impl<T: Real> Rows<T> {
+    /// One of them, ready to compute with.
+    pub fn row(&self, row: usize) -> Array1<T> {
+        match self {
+            Self::Full(rows) => rows.row(row).to_owned(),
+            Self::Half(rows) => rows.row(row).mapv(|half| T::from_f32(half.to_f32())),
+        }
+    }
+
+    /// The numbers in a row.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Full(rows) => rows.ncols(),
+            Self::Half(rows) => rows.ncols(),
+        }
+    }
+}
+
 /// Squeeze-and-excitation (Hu et al. 2017) with a bias: a scale and an offset for each channel from
 /// the means of all channels.
 #[derive(Clone, Debug)]
@@ -116,7 +153,7 @@ pub struct ResidualLayers<T> {
     /// channels -> policy channels, 1x1.
     pub policy_conv: Convolution<T>,
     /// policy channels * 64 -> policy size.
-    pub policy: Linear<T>,
+    pub policy: PolicyLayer<T>,
     /// channels -> value channels, 1x1.
     pub value_conv: Convolution<T>,
     /// value channels * 64 -> hidden.
@@ -375,7 +412,7 @@ impl File<'_> {
             tower: tower.collect::<Result<_, WeightsError>>()?,
             gate: if sizes.gate { Some(self.biased("gate")?) } else { None },
             policy_conv: self.normalised("policy_conv", "policy_bn")?,
-            policy: self.linear("policy_fc")?,
+            policy: self.policy("policy_fc")?,
             value_conv: self.normalised("value_conv", "value_bn")?,
             value_hidden: self.linear("value_fc1")?,
             value: self.linear("value_fc2")?,
@@ -396,9 +433,7 @@ impl File<'_> {
         let view = self.0.tensor(name).map_err(WeightsError::format)?;
         let numbers = numbers(&view);
         if let Some(bad) = numbers.iter().find(|x: &&T| !x.is_finite()) {
-            let found = bad.to_f64().unwrap_or(f64::NAN);
-            let expected = "finite numbers only";
-            return Err(WeightsError::Number { name: name.to_owned(), found, expected });
+            return Err(not_finite(name, bad.to_f64().unwrap_or(f64::NAN)));
         }
         Ok((view.shape().to_vec(), numbers))
     }
@@ -407,6 +442,21 @@ impl File<'_> {
         let (shape, weight) = self.tensor(&format!("{name}.weight"))?;
         let (_, bias) = self.tensor(&format!("{name}.bias"))?;
         Ok(Linear { weight: array((shape[0], shape[1]), weight), bias: Array1::from(bias) })
+    }
+
+    fn policy<T: Real>(&self, name: &str) -> Result<PolicyLayer<T>, WeightsError> {
+        let view = self.0.tensor(&format!("{name}.weight")).map_err(WeightsError::format)?;
+        if view.dtype() != Dtype::F16 {
+            let Linear { weight, bias } = self.linear(name)?;
+            return Ok(PolicyLayer { weight: Rows::Full(weight), bias });
+        }
+        let halves: Vec<F16> = halves(&view).collect();
+        if let Some(bad) = halves.iter().find(|half| !half.is_finite()) {
+            return Err(not_finite(&format!("{name}.weight"), bad.to_f32().into()));
+        }
+        let weight = Rows::Half(array((view.shape()[0], view.shape()[1]), halves));
+        let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+        Ok(PolicyLayer { weight, bias: Array1::from(bias) })
     }
 
     fn biased<T: Real>(&self, name: &str) -> Result<Convolution<T>, WeightsError> {
@@ -460,11 +510,21 @@ fn array<T, D: Dimension>(shape: impl IntoDimension<Dim = D>, numbers: Vec<T>) -
     Array::from_shape_vec(shape.into_dimension(), numbers).expect("the file's shape fits its data")
 }
 
+fn not_finite(name: &str, found: f64) -> WeightsError {
+    let expected = "finite numbers only";
+    WeightsError::Number { name: name.to_owned(), found, expected }
+}
+
+fn halves(view: &TensorView<'_>) -> impl Iterator<Item = F16> {
+    view.data().as_chunks::<2>().0.iter().map(|&pair| F16(u16::from_le_bytes(pair)))
+}
+
 fn numbers<T: Real>(view: &TensorView<'_>) -> Vec<T> {
-    let pairs = || view.data().as_chunks::<2>().0.iter().map(|&pair| u16::from_le_bytes(pair));
     match view.dtype() {
-        Dtype::F16 => pairs().map(|bits| T::from_f32(float16::from_f16(bits))).collect(),
-        Dtype::BF16 => pairs().map(|bits| T::from_f32(float16::from_bf16(bits))).collect(),
+        Dtype::F16 => halves(view).map(|half| T::from_f32(half.to_f32())).collect(),
+        Dtype::BF16 => {
+            halves(view).map(|F16(bits)| T::from_f32(float16::from_bf16(bits))).collect()
+        }
         _ => {
             let words = view.data().as_chunks::<4>().0;
             words.iter().map(|&word| T::from_f32(f32::from_le_bytes(word))).collect()

@@ -4,6 +4,7 @@ mod deepening;
 mod finish;
 pub mod from_to;
 mod halt;
+pub mod mcts;
 pub mod minimax;
 mod pace;
 mod player;

@@ -1,6 +1,6 @@
 //! The contract between whatever chooses moves and whatever asks for them.
 
-use super::from_to;
+use super::{from_to, mcts};
 use crate::chess::{Game, Move};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -42,10 +42,12 @@ pub struct Settings {
     pub depth: u32,
     /// How many of the best moves get a score, at least one.
     pub lines: u32,
-    /// Memory for what is remembered, in MiB. It changes no move.
+    /// Memory for all that is remembered, in MiB.
     pub hash: u32,
     /// Of the random numbers: the same seed always the same move. 0 for another one in each run.
     pub seed: u32,
+    /// How the tree search goes about it.
+    pub mcts: mcts::Parameters,
     /// How the from/to player weighs moves.
     pub from_to: from_to::Parameters,
 }
@@ -59,6 +61,7 @@ impl Default for Settings {
             lines: 1,
             hash: 128,
             seed: 0,
+            mcts: mcts::Parameters::default(),
             from_to: from_to::Parameters::default(),
         }
     }

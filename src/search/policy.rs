@@ -56,7 +56,7 @@ impl Player for Policy {
         candidates.sort_by(|((_, a), _), ((_, b), _)| b.total_cmp(a));
         if self.settings.temperature > 0.0 && !candidates.is_empty() {
             let probabilities: Vec<f64> = candidates.iter().map(|((_, p), _)| *p).collect();
-            let drawn = draw(&probabilities, self.settings.temperature, self.random.unit());
+            let drawn = self.random.draw(&probabilities, self.settings.temperature);
             // The first line is the one that is played.
             candidates[..=drawn].rotate_right(1);
         }
@@ -80,22 +80,4 @@ impl Player for Policy {
         report(&Report { depth: 1, nodes: 1, value, lines, remark });
         Ok(Choice { best, ponder: None })
     }
-}
-
-/// Which of the candidates, best first, a uniform number in [0, 1) picks when each is to be drawn
-/// in proportion to `probability^(1/temperature)`.
-fn draw(probabilities: &[f64], temperature: f64, unit: f64) -> usize {
-    let best = probabilities.first().copied().unwrap_or(0.0);
-    if best <= 0.0 {
-        return 0;
-    }
-    let weights = probabilities.iter().map(|p| (p / best).powf(1.0 / temperature));
-    let mut left = unit * weights.clone().sum::<f64>();
-    for (i, weight) in weights.enumerate() {
-        left -= weight;
-        if left < 0.0 {
-            return i;
-        }
-    }
-    0
 }

@@ -1,11 +1,12 @@
 //! The options: one table from which the UCI listing, the command line and the README come.
 
+mod table;
+
 use super::command::shorten;
-use crate::search::from_to::{self, Prediction};
-use crate::search::{Settings, minimax};
+use crate::search::{Settings, from_to, mcts};
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
+use table::{Field, Row, TABLE};
 
 /// The value of every option. [`Options::default`] holds the defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub struct Options {
     pub backend: BackendKind,
     /// CPU threads.
     pub threads: u32,
-    /// Memory for remembered positions, in MiB.
+    /// See [`Settings::hash`].
     pub hash: u32,
     /// How many candidate moves to show.
     pub multi_pv: u32,
@@ -30,10 +31,12 @@ pub struct Options {
     pub move_overhead: u32,
     /// See [`Settings::depth`].
     pub depth: u32,
-    /// How the from/to player weighs moves.
-    pub from_to: from_to::Parameters,
     /// See [`Settings::seed`].
     pub seed: u32,
+    /// How the tree search goes about it.
+    pub mcts: mcts::Parameters,
+    /// How the from/to player weighs moves.
+    pub from_to: from_to::Parameters,
     /// Whether the chess program may let us think on the opponent's time.
     pub ponder: bool,
     /// Where Syzygy endgame tables lie.
@@ -56,8 +59,9 @@ impl Default for Options {
             temperature: settings.temperature,
             move_overhead: 10,
             depth: settings.depth,
-            from_to: settings.from_to,
             seed: settings.seed,
+            mcts: settings.mcts,
+            from_to: settings.from_to,
             ponder: false,
             syzygy_path: String::new(),
             show_wdl: false,
@@ -70,6 +74,8 @@ impl Default for Options {
 pub enum PlayerKind {
     /// The move that the network thinks most probable.
     Policy,
+    /// A tree search over the network.
+    Mcts,
     /// Alpha-beta with a hand-written evaluation.
     Minimax,
     /// Alpha-beta over what two networks that score squares expect.
@@ -84,197 +90,6 @@ pub enum BackendKind {
     /// The processor.
     Cpu,
 }
-
-/// Values that have names.
-trait Named: Copy + 'static {
-    const ALL: &'static [Self];
-    fn name(self) -> &'static str;
-}
-
-impl Named for PlayerKind {
-    const ALL: &'static [Self] = &[Self::Policy, Self::Minimax, Self::FromTo];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Minimax => "minimax",
-            Self::FromTo => "from-to",
-        }
-    }
-}
-
-impl Named for Prediction {
-    const ALL: &'static [Self] = &[Self::Ranks, Self::Product];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ranks => "ranks",
-            Self::Product => "product",
-        }
-    }
-}
-
-impl Named for BackendKind {
-    const ALL: &'static [Self] = &[Self::Auto, Self::Cpu];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-        }
-    }
-}
-
-/// An option's type and range, around its value in an [`Options`].
-enum Field<'a> {
-    Check(&'a mut bool),
-    Spin(&'a mut u32, RangeInclusive<u32>),
-    /// UCI has no such type: it is listed as a string.
-    Real(&'a mut f64, RangeInclusive<f64>),
-    Combo {
-        value: &'static str,
-        names: Vec<&'static str>,
-        pick: Box<dyn FnOnce(usize) + 'a>,
-    },
-    /// The second text stands for the empty string, which UCI cannot show. It must hold no word of
-    /// the `option` line (`default`, `name`): python-chess would stumble.
-    Path(&'a mut String, &'static str),
-}
-
-fn combo<T: Named>(value: &mut T) -> Field<'_> {
-    Field::Combo {
-        value: value.name(),
-        names: T::ALL.iter().map(|value| value.name()).collect(),
-        pick: Box::new(|index| *value = T::ALL[index]),
-    }
-}
-
-/// A row of the table.
-struct Row {
-    name: &'static str,
-    field: fn(&mut Options) -> Field<'_>,
-    /// The long command-line flag, without its dashes.
-    flag: Option<&'static str>,
-    /// Whether a change takes effect by loading a new player.
-    loads: bool,
-    help: &'static str,
-}
-
-const TABLE: &[Row] = &[
-    Row {
-        name: "Player",
-        field: |o| combo(&mut o.player),
-        flag: Some("player"),
-        loads: true,
-        help: "Who chooses the moves. `policy` plays what the network thinks most probable, `minimax` looks ahead without a network, `from-to` looks ahead with a pair of networks that score squares.",
-    },
-    Row {
-        name: "WeightsFile",
-        field: |o| Field::Path(&mut o.weights_file, "<built-in>"),
-        flag: Some("weights"),
-        loads: true,
-        help: "The network, a safetensors file. Left empty: the one built into the program.",
-    },
-    Row {
-        name: "Backend",
-        field: |o| combo(&mut o.backend),
-        flag: Some("backend"),
-        loads: true,
-        help: "What runs the network. `auto` takes the fastest that works here.",
-    },
-    Row {
-        name: "Threads",
-        field: |o| Field::Spin(&mut o.threads, 1..=64),
-        flag: Some("threads"),
-        loads: true,
-        help: "CPU threads.",
-    },
-    Row {
-        name: "Hash",
-        field: |o| Field::Spin(&mut o.hash, 1..=65536),
-        flag: None,
-        loads: false,
-        help: "Memory for remembered positions, in MiB.",
-    },
-    Row {
-        name: "MultiPV",
-        // No position has more than 218 legal moves.
-        field: |o| Field::Spin(&mut o.multi_pv, 1..=218),
-        flag: None,
-        loads: false,
-        help: "How many candidate moves to show.",
-    },
-    Row {
-        name: "FinishPlies",
-        field: |o| Field::Spin(&mut o.finish_plies, 0..=3),
-        flag: None,
-        loads: false,
-        help: "`policy`: against a bare king, look this many plies ahead for mate and avoid stalemate.",
-    },
-    Row {
-        name: "Temperature",
-        field: |o| Field::Real(&mut o.temperature, 0.0..=10.0),
-        flag: None,
-        loads: false,
-        help: "`policy`: 0 plays the best move; above, moves are drawn at random, the more evenly the higher.",
-    },
-    Row {
-        name: "Depth",
-        field: |o| Field::Spin(&mut o.depth, 0..=u32::from(minimax::MAX_DEPTH)),
-        flag: Some("depth"),
-        loads: false,
-        help: "Plies to look ahead where `go` does not say. 0: `from-to` 3, `minimax` as many as there is time for, 4 without a clock.",
-    },
-    Row {
-        name: "Prediction",
-        field: |o| combo(&mut o.from_to.prediction),
-        flag: None,
-        loads: false,
-        help: "`from-to`: points of a move, 400 less both squares' ranks, or 400 times the product of their probabilities.",
-    },
-    Row {
-        name: "PredictionPlies",
-        field: |o| Field::Spin(&mut o.from_to.prediction_plies, 1..=u32::from(minimax::MAX_DEPTH)),
-        flag: None,
-        loads: false,
-        help: "`from-to`: plies at which the networks are asked; further ahead only captures count.",
-    },
-    Row {
-        name: "Seed",
-        field: |o| Field::Spin(&mut o.seed, 0..=i32::MAX as u32),
-        flag: None,
-        loads: false,
-        help: "Of the random numbers: moves drawn (`policy`), the choice among equally good ones (`minimax`); 0 for other ones in each run.",
-    },
-    Row {
-        name: "Move Overhead",
-        field: |o| Field::Spin(&mut o.move_overhead, 0..=5000),
-        flag: None,
-        loads: false,
-        help: "Milliseconds kept back from every clock for delays between program and server.",
-    },
-    Row {
-        name: "Ponder",
-        field: |o| Field::Check(&mut o.ponder),
-        flag: None,
-        loads: false,
-        help: "Tells chess programs that they may ask for thinking on the opponent's time.",
-    },
-    Row {
-        name: "SyzygyPath",
-        field: |o| Field::Path(&mut o.syzygy_path, "<empty>"),
-        flag: None,
-        loads: false,
-        help: "Folder of endgame tables. Without effect: accepted for programs that always set it.",
-    },
-    Row {
-        name: "UCI_ShowWDL",
-        field: |o| Field::Check(&mut o.show_wdl),
-        flag: None,
-        loads: false,
-        help: "Shares of win, draw and loss. Without effect: the networks predict no draws.",
-    },
-];
 
 impl Options {
     /// Sets the option `name` (upper or lower case alike) from text, as `setoption` does.
@@ -319,6 +134,7 @@ impl Options {
             lines: self.multi_pv,
             hash: self.hash,
             seed: self.seed,
+            mcts: self.mcts.clone(),
             from_to: self.from_to.clone(),
         }
     }
@@ -356,63 +172,6 @@ impl Options {
             let expects = (row.field)(&mut Self::default()).expects();
             Some(format!("--{flag:<9} {help} [{}: {expects}]", row.name))
         })
-    }
-}
-
-impl Field<'_> {
-    /// The UCI type.
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Check(_) => "check",
-            Self::Spin(..) => "spin",
-            Self::Real(..) | Self::Path(..) => "string",
-            Self::Combo { .. } => "combo",
-        }
-    }
-
-    /// The value as UCI shows it.
-    fn value(&self) -> String {
-        match self {
-            Self::Check(value) => value.to_string(),
-            Self::Spin(value, _) => value.to_string(),
-            Self::Real(value, _) => value.to_string(),
-            Self::Combo { value, .. } => (*value).into(),
-            Self::Path(value, empty) if value.is_empty() => (*empty).into(),
-            Self::Path(value, _) => value.to_string(),
-        }
-    }
-
-    /// What a value must be, in words.
-    fn expects(&self) -> String {
-        match self {
-            Self::Check(_) => "true or false".into(),
-            Self::Spin(_, range) => {
-                format!("a whole number from {} to {}", range.start(), range.end())
-            }
-            Self::Real(_, range) => format!("a number from {} to {}", range.start(), range.end()),
-            Self::Combo { names, .. } => names.join(" or "),
-            Self::Path(..) => "a path".into(),
-        }
-    }
-
-    /// Takes over the value that `text` states; `false`, and nothing changed, when it states none.
-    fn parse(self, text: &str) -> bool {
-        fn store<T>(to: &mut T, value: Option<T>) -> bool {
-            value.map(|value| *to = value).is_some()
-        }
-        match self {
-            Self::Check(to) => store(to, text.to_ascii_lowercase().parse().ok()),
-            Self::Spin(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
-            Self::Real(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
-            Self::Combo { names, pick, .. } => {
-                names.iter().position(|name| name.eq_ignore_ascii_case(text)).map(pick).is_some()
-            }
-            Self::Path(to, empty) => {
-                let empty = [empty, "<empty>"].contains(&text);
-                *to = if empty { String::new() } else { text.into() };
-                true
-            }
-        }
     }
 }
 

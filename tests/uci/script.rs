@@ -14,6 +14,11 @@ fn the_program_answers_as_written() {
 }
 
 #[test]
+fn the_program_with_a_tree_search_answers_as_written() {
+    play_cases(|player| player == "program", &["--player", "mcts", "--nodes", "100"]);
+}
+
+#[test]
 fn the_program_with_minimax_answers_as_written() {
     play_cases(|player| player == "program", &["--player", "minimax"]);
 }

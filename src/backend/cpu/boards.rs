@@ -2,6 +2,7 @@
 //! lies in the first-level cache.
 
 use super::simd::{Kernel, Simd};
+use crate::network::F16;
 
 /// `max(x, 0)` everywhere.
 pub struct Relu<'a>(pub &'a mut [f32]);
@@ -112,10 +113,42 @@ impl Kernel for Mix<'_> {
     }
 }
 
-/// The dot product of two vectors of one length.
-pub struct Dot<'a>(pub &'a [f32], pub &'a [f32]);
+/// A number that a weight is stored as.
+pub trait Weight: Copy {
+    fn to_f32(self) -> f32;
 
-impl Kernel for Dot<'_> {
+    /// The first [`Simd::LANES`] of them.
+    fn load<S: Simd>(simd: S, from: &[Self]) -> S::V;
+}
+
+impl Weight for f32 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn load<S: Simd>(simd: S, from: &[f32]) -> S::V {
+        simd.load(from)
+    }
+}
+
+impl Weight for F16 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        F16::to_f32(self)
+    }
+
+    #[inline(always)]
+    fn load<S: Simd>(simd: S, from: &[F16]) -> S::V {
+        simd.load_half(from)
+    }
+}
+
+/// The dot product of weights and numbers, as many of each.
+pub struct Dot<'a, W>(pub &'a [W], pub &'a [f32]);
+
+impl<W: Weight> Kernel for Dot<'_, W> {
     type Output = f32;
 
     /// In four vectors of partial sums, as the additions of one would wait for each other.
@@ -125,11 +158,11 @@ impl Kernel for Dot<'_> {
         let mut sums = [simd.splat(0.0); 4];
         let (long_a, long_b) = (a.chunks_exact(4 * S::LANES), b.chunks_exact(4 * S::LANES));
         let rest: f32 =
-            (long_a.remainder().iter().zip(long_b.remainder())).map(|(a, b)| a * b).sum();
+            (long_a.remainder().iter().zip(long_b.remainder())).map(|(a, b)| a.to_f32() * b).sum();
         for (a, b) in long_a.zip(long_b) {
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = i * S::LANES;
-                *sum = simd.mul_add(simd.load(&a[at..]), simd.load(&b[at..]), *sum);
+                *sum = simd.mul_add(W::load(simd, &a[at..]), simd.load(&b[at..]), *sum);
             }
         }
         let [a, b, c, d] = sums;

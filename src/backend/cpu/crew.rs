@@ -8,11 +8,16 @@
 //! Between two phases lies no lock and no system call: 32 convolutions of some 50 microseconds each have
 //! no time for them. A thread that waits spins briefly, then lets others run; without a job for a while it
 //! sleeps.
+//!
+//! A thread may lose its core to another program in the middle of a piece, for milliseconds, and the others
+//! wait. A job in which that made them slower than one thread is followed by some that the caller does
+//! alone.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Spins before a waiting thread offers its core to others.
 const SPINS: u32 = 300;
@@ -20,6 +25,8 @@ const SPINS: u32 = 300;
 const OFFERS: u32 = 200;
 /// The bits of [`State::claims`] and of a job that do not number phases.
 const LOW_BITS: u32 = 16;
+/// Jobs that the caller does alone, at most, before it tries together again.
+const ALONE: u32 = 32;
 /// What no job is: the end.
 const QUIT: u64 = u64::MAX;
 
@@ -45,12 +52,14 @@ pub struct Member<'a> {
     pub index: usize,
     team: Option<&'a State>,
     phase: u64,
+    /// How long it has waited for the others, beyond moments.
+    waited: Duration,
 }
 
 impl Member<'_> {
     /// A thread that does everything itself.
     pub fn alone(index: usize) -> Self {
-        Self { index, team: None, phase: 0 }
+        Self { index, team: None, phase: 0, waited: Duration::ZERO }
     }
 
     /// How many do its phases, itself among them.
@@ -77,6 +86,7 @@ impl Member<'_> {
         loop {
             let claims = state.claims.0.load(Ordering::Acquire);
             if claims >> LOW_BITS != phase {
+                self.waited += waiting.time();
                 return;
             }
             let piece = (claims & ((1 << LOW_BITS) - 1)) as usize;
@@ -111,12 +121,25 @@ impl Drop for AbortOnPanic {
 }
 
 #[derive(Default)]
-struct Waiting(u32);
+struct Waiting {
+    pauses: u32,
+    /// When spinning ended.
+    since: Option<Instant>,
+}
 
 impl Waiting {
     fn pause(&mut self) {
-        self.0 = self.0.saturating_add(1);
-        if self.0 <= SPINS { spin_loop() } else { thread::yield_now() }
+        self.pauses = self.pauses.saturating_add(1);
+        if self.pauses <= SPINS {
+            spin_loop();
+        } else {
+            self.since.get_or_insert_with(Instant::now);
+            thread::yield_now();
+        }
+    }
+
+    fn time(&self) -> Duration {
+        self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }
 
@@ -125,6 +148,33 @@ pub struct Crew<P> {
     state: Arc<State>,
     program: Arc<P>,
     workers: Vec<JoinHandle<()>>,
+    crowd: Crowd,
+}
+
+/// Whether other programs take the workers' cores.
+#[derive(Default)]
+struct Crowd {
+    /// Jobs still to be done alone.
+    alone: u32,
+    /// How many they were the last time.
+    last: u32,
+}
+
+impl Crowd {
+    /// After a job that all did together. One thread would have taken the time that the caller did not
+    /// wait, once for each thread.
+    fn learn(&mut self, threads: usize, time: Duration, waited: Duration) {
+        let is_slower = time > time.saturating_sub(waited) * threads as u32;
+        self.last = if is_slower { (2 * self.last).clamp(1, ALONE) } else { self.last / 2 };
+        self.alone = if is_slower { self.last } else { 0 };
+    }
+
+    /// Whether the next job is one to do alone.
+    fn is_next_alone(&mut self) -> bool {
+        let is_alone = self.alone > 0;
+        self.alone -= u32::from(is_alone);
+        is_alone
+    }
 }
 
 /// What a crew can do.
@@ -150,7 +200,7 @@ impl<P: Program> Crew<P> {
             thread::Builder::new().name(name).spawn(move || work(&state, &*program, worker)).ok()
         };
         let workers = (0..workers).map_while(start).collect();
-        Self { state, program, workers }
+        Self { state, program, workers, crowd: Crowd::default() }
     }
 
     /// How many threads there are, the caller among them.
@@ -165,12 +215,17 @@ impl<P: Program> Crew<P> {
 
     /// Does a job.
     pub fn run(&mut self, job: u64) {
-        if self.workers.is_empty() {
+        if self.workers.is_empty() || self.crowd.is_next_alone() {
             return self.program.run(&mut Member::alone(0), job);
         }
+        let started = Instant::now();
         let phase = self.state.claims.0.load(Ordering::Relaxed) >> LOW_BITS;
         self.call((phase << LOW_BITS) | job);
-        self.program.run(&mut Member { index: 0, team: Some(&self.state), phase }, job);
+        let team = Some(&*self.state);
+        let mut member = Member { index: 0, team, phase, waited: Duration::ZERO };
+        self.program.run(&mut member, job);
+        let waited = member.waited;
+        self.crowd.learn(self.threads(), started.elapsed(), waited);
     }
 
     /// Lets the workers see a job. Sequentially consistent, as in [`work`]: a worker that goes to sleep
@@ -207,7 +262,7 @@ fn work<P: Program>(state: &State, program: &P, worker: usize) {
             if next != last {
                 break next;
             }
-            if waiting.0 < SPINS + OFFERS {
+            if waiting.pauses < SPINS + OFFERS {
                 waiting.pause();
                 continue;
             }
@@ -221,7 +276,8 @@ fn work<P: Program>(state: &State, program: &P, worker: usize) {
             return;
         }
         last = next;
-        let member = &mut Member { index: worker + 1, team: Some(state), phase: next >> LOW_BITS };
+        let (index, phase) = (worker + 1, next >> LOW_BITS);
+        let member = &mut Member { index, team: Some(state), phase, waited: Duration::ZERO };
         program.run(member, next & ((1 << LOW_BITS) - 1));
     }
 }
@@ -290,6 +346,24 @@ mod tests {
         for pieces in [1, 5] {
             assert_eq!(run(4, pieces, true, 30), run(1, pieces, false, 30));
         }
+    }
+
+    #[test]
+    fn a_crowd_is_left_alone_ever_longer_and_tried_again() {
+        let (mut crowd, ms) = (Crowd::default(), Duration::from_millis);
+        // Two threads take 5 ms, 2 ms of it waiting: alone it would be 6.
+        crowd.learn(2, ms(5), ms(2));
+        assert!(!crowd.is_next_alone());
+        for alone in [1, 2, 4, 8, 16, 32, 32] {
+            crowd.learn(2, ms(5), ms(3));
+            assert_eq!((0..100).take_while(|_| crowd.is_next_alone()).count(), alone);
+        }
+        crowd.learn(2, ms(5), ms(0));
+        assert!(!crowd.is_next_alone());
+        crowd.learn(4, ms(5), ms(3));
+        assert!(!crowd.is_next_alone(), "four threads would still be faster");
+        crowd.learn(2, ms(5), ms(3));
+        assert_eq!((0..100).take_while(|_| crowd.is_next_alone()).count(), 16);
     }
 
     #[test]

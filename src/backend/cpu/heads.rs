@@ -9,7 +9,7 @@ use super::order::Order;
 use super::simd::Simd;
 use super::tower::Scratch;
 use crate::network::spec::Residual;
-use crate::network::weights;
+use crate::network::weights::{self, Rows};
 use std::ops::Range;
 
 /// Rows of the value head's hidden layer in a piece of work.
@@ -22,7 +22,7 @@ pub struct Heads<S> {
     simd: S,
     policy_conv: Layer,
     /// policy channels * 64 -> policy size.
-    policy: weights::Linear<f32>,
+    policy: weights::PolicyLayer<f32>,
     value_conv: Layer,
     /// value channels * 64 -> hidden.
     value_hidden: weights::Linear<f32>,
@@ -53,7 +53,7 @@ impl Features {
 impl<S: Simd> Heads<S> {
     pub fn new(
         simd: S,
-        policy: (weights::Convolution<f32>, weights::Linear<f32>),
+        policy: (weights::Convolution<f32>, weights::PolicyLayer<f32>),
         value: (weights::Convolution<f32>, weights::Linear<f32>, weights::Linear<f32>),
     ) -> Self {
         Self {
@@ -94,13 +94,13 @@ impl<S: Simd> Heads<S> {
                 None => self.hidden(piece * HIDDEN_ROWS, features, n),
                 Some(piece) => {
                     let position = piece / LOGIT_PIECES;
-                    let features = row(&features.policy, self.policy.weight.ncols(), position);
+                    let features = row(&features.policy, self.policy.weight.width(), position);
                     // SAFETY: inside of a piece, which is the only one to write these logits.
                     let (indices, logits) = unsafe {
                         order.logits(first + position, piece % LOGIT_PIECES, LOGIT_PIECES)
                     };
                     for (logit, &index) in logits.iter_mut().zip(indices) {
-                        *logit = self.one_output(&self.policy, index.into(), features);
+                        *logit = self.logit(index.into(), features);
                     }
                 }
             }
@@ -156,6 +156,22 @@ impl<S: Simd> Heads<S> {
                 unsafe { features.hidden.write(at..at + 1)[0] = at_least_zero(sum) };
             }
         }
+    }
+
+    /// One output of the policy layer.
+    fn logit(&self, row: usize, input: &[f32]) -> f32 {
+        const CONTIGUOUS: &str = "rows are contiguous";
+        let sum = match &self.policy.weight {
+            Rows::Full(rows) => {
+                let row = rows.row(row).to_slice().expect(CONTIGUOUS);
+                self.simd.run(Dot(row, input))
+            }
+            Rows::Half(rows) => {
+                let row = rows.row(row).to_slice().expect(CONTIGUOUS);
+                self.simd.run(Dot(row, input))
+            }
+        };
+        self.policy.bias[row] + sum
     }
 
     /// One output of a fully connected layer.

@@ -1,10 +1,12 @@
 use super::*;
+use crate::search::from_to::Prediction;
+use crate::search::mcts::Fpu;
 
 #[test]
 fn sets_every_kind() {
     let mut options = Options::default();
     for (name, value) in [
-        ("player", "Minimax"),
+        ("player", "From-To"),
         ("WeightsFile", "C:\\my nets\\a b.safetensors"),
         ("BACKEND", "cpu"),
         ("threads", "64"),
@@ -16,6 +18,16 @@ fn sets_every_kind() {
         ("depth", "60"),
         ("Prediction", "Product"),
         ("PredictionPlies", "1"),
+        ("TemperaturePlies", "0"),
+        ("Nodes", "1"),
+        ("BatchSize", "256"),
+        ("CPuct", "1"),
+        ("FPU", "Zero"),
+        ("FPUReduction", "0"),
+        ("VirtualLoss", "0.5"),
+        ("CachePercent", "0"),
+        ("RootNoise", "0.25"),
+        ("NoiseAlpha", "1.5"),
         ("Seed", "2147483647"),
         ("Ponder", "True"),
         ("SyzygyPath", "/tables"),
@@ -23,8 +35,20 @@ fn sets_every_kind() {
     ] {
         options.set(name, value).unwrap();
     }
+    let mcts = mcts::Parameters {
+        cache_percent: 0,
+        batch_size: 256,
+        c_puct: 1.0,
+        fpu: Fpu::Zero,
+        fpu_reduction: 0.0,
+        virtual_loss: 0.5,
+        root_noise: 0.25,
+        noise_alpha: 1.5,
+        temperature_plies: 0,
+        nodes: 1,
+    };
     let expected = Options {
-        player: PlayerKind::Minimax,
+        player: PlayerKind::FromTo,
         weights_file: "C:\\my nets\\a b.safetensors".into(),
         backend: BackendKind::Cpu,
         threads: 64,
@@ -34,8 +58,9 @@ fn sets_every_kind() {
         temperature: 0.75,
         move_overhead: 0,
         depth: 60,
-        from_to: from_to::Parameters { prediction: Prediction::Product, prediction_plies: 1 },
         seed: i32::MAX as u32,
+        mcts: mcts.clone(),
+        from_to: from_to::Parameters { prediction: Prediction::Product, prediction_plies: 1 },
         ponder: true,
         syzygy_path: "/tables".into(),
         show_wdl: true,
@@ -48,6 +73,7 @@ fn sets_every_kind() {
         lines: 218,
         hash: 65536,
         seed: i32::MAX as u32,
+        mcts,
         from_to: expected.from_to,
     };
     assert_eq!(options.settings(), settings);
@@ -143,7 +169,7 @@ fn only_some_changes_need_a_new_player() {
 fn lists_as_uci_wants() {
     let lines: Vec<_> = Options::listing().collect();
     for line in [
-        "option name Player type combo default policy var policy var minimax var from-to",
+        "option name Player type combo default policy var policy var mcts var minimax var from-to",
         "option name WeightsFile type string default <built-in>",
         "option name Backend type combo default auto var auto var cpu",
         "option name Threads type spin default 1 min 1 max 64",

@@ -1,9 +1,9 @@
-//! AVX2 with FMA: x86-64 processors since 2013 (Haswell, Zen).
+//! AVX2 with FMA and F16C: x86-64 processors since 2013 (Haswell, Zen).
 
-use super::{Kernel, Simd};
+use super::{F16, Kernel, Simd};
 use std::arch::x86_64::*;
 
-/// A processor with AVX2 and FMA.
+/// A processor with AVX2, FMA and F16C.
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
@@ -14,15 +14,18 @@ impl Simd for Avx2 {
     type V = __m256;
 
     fn detect() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+        let has_all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        has_all.then_some(Self(()))
     }
 
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx2,fma")]
+        #[target_feature(enable = "avx2,fma,f16c")]
         fn enabled<K: Kernel>(simd: Avx2, kernel: K) -> K::Output {
             kernel.run(simd)
         }
-        // SAFETY: `self` exists only where the processor has both.
+        // SAFETY: `self` exists only where the processor has all three.
         unsafe { enabled(self, kernel) }
     }
 
@@ -30,6 +33,12 @@ impl Simd for Avx2 {
     unsafe fn load_at(self, from: *const f32) -> __m256 {
         // SAFETY: the processor has AVX; the caller promises the memory.
         unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_half_at(self, from: *const F16) -> __m256 {
+        // SAFETY: the processor has F16C; the caller promises the memory.
+        unsafe { _mm256_cvtph_ps(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]

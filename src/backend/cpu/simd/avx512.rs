@@ -1,6 +1,6 @@
 //! AVX-512 (the foundation, F): servers since 2017 (Skylake-X), Zen 4 and 5.
 
-use super::{Kernel, Simd};
+use super::{F16, Kernel, Simd};
 use std::arch::x86_64::*;
 
 /// A processor with AVX-512F.
@@ -30,6 +30,12 @@ impl Simd for Avx512 {
     unsafe fn load_at(self, from: *const f32) -> __m512 {
         // SAFETY: the processor has AVX-512F; the caller promises the memory.
         unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_half_at(self, from: *const F16) -> __m512 {
+        // SAFETY: the processor has AVX-512F; the caller promises the memory.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline(always)]

@@ -25,6 +25,8 @@ pub use portable::Portable;
 #[cfg(test)]
 pub use portable::Wide;
 
+use crate::network::F16;
+
 /// A computation on vectors.
 pub trait Kernel {
     /// What it gives back.
@@ -58,6 +60,12 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// They may be read.
     unsafe fn load_at(self, from: *const f32) -> Self::V;
+
+    /// Reads [`Simd::LANES`] finite numbers of half the width.
+    ///
+    /// # Safety
+    /// They may be read.
+    unsafe fn load_half_at(self, from: *const F16) -> Self::V;
 
     /// Writes [`Simd::LANES`] numbers.
     ///
@@ -95,6 +103,14 @@ pub trait Simd: Copy + Send + Sync + 'static {
         assert!(from.len() >= Self::LANES);
         // SAFETY: the slice is long enough.
         unsafe { self.load_at(from.as_ptr()) }
+    }
+
+    /// The first [`Simd::LANES`] numbers of a slice, finite ones.
+    #[inline(always)]
+    fn load_half(self, from: &[F16]) -> Self::V {
+        assert!(from.len() >= Self::LANES);
+        // SAFETY: the slice is long enough.
+        unsafe { self.load_half_at(from.as_ptr()) }
     }
 
     /// Overwrites the first [`Simd::LANES`] numbers of a slice.

@@ -1,6 +1,6 @@
 //! NEON: every 64-bit ARM processor.
 
-use super::{Kernel, Simd};
+use super::{F16, Kernel, Simd};
 use std::arch::aarch64::*;
 
 /// A processor with NEON.
@@ -30,6 +30,20 @@ impl Simd for Neon {
     unsafe fn load_at(self, from: *const f32) -> float32x4_t {
         // SAFETY: NEON; the caller promises the memory.
         unsafe { vld1q_f32(from) }
+    }
+
+    /// As [`F16::to_f32`] does it: the conversion's own instruction is not stable in Rust.
+    #[inline(always)]
+    unsafe fn load_half_at(self, from: *const F16) -> float32x4_t {
+        // SAFETY: NEON; the caller promises the memory.
+        unsafe {
+            let bits = vmovl_u16(vld1_u16(from.cast()));
+            let sign = vshlq_n_u32::<16>(vandq_u32(bits, vdupq_n_u32(0x8000)));
+            let magnitude = vshlq_n_u32::<13>(vandq_u32(bits, vdupq_n_u32(0x7fff)));
+            let scale = f32::from_bits((127 + 112) << 23);
+            let finite = vmulq_n_f32(vreinterpretq_f32_u32(magnitude), scale);
+            vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(finite), sign))
+        }
     }
 
     #[inline(always)]

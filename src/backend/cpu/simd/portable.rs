@@ -1,7 +1,7 @@
 //! Plain Rust: for processors without a set of their own, and the twin that the others are tested
 //! against.
 
-use super::{Kernel, Simd};
+use super::{F16, Kernel, Simd};
 
 /// Any processor, with vectors of so many lanes and so many rows in a product.
 #[derive(Clone, Copy)]
@@ -40,6 +40,13 @@ impl<const LANES: usize, const ROWS: usize> Simd for Arrays<LANES, ROWS> {
     unsafe fn load_at(self, from: *const f32) -> [f32; LANES] {
         // SAFETY: the caller's promise; an unaligned read.
         unsafe { from.cast::<[f32; LANES]>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn load_half_at(self, from: *const F16) -> [f32; LANES] {
+        // SAFETY: the caller's promise; an unaligned read.
+        let halves = unsafe { from.cast::<[F16; LANES]>().read_unaligned() };
+        each(|i| halves[i].to_f32())
     }
 
     #[inline(always)]

@@ -40,6 +40,22 @@ impl Kernel for All<'_> {
     }
 }
 
+/// All finite numbers of half the width, widened.
+struct Halves<'a>(&'a [F16]);
+
+impl Kernel for Halves<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<f32> {
+        let mut wide = vec![0.0; self.0.len()];
+        for (to, from) in wide.chunks_mut(S::LANES).zip(self.0.chunks(S::LANES)) {
+            simd.store(simd.load_half(from), to);
+        }
+        wide
+    }
+}
+
 struct Sum<'a>(&'a [f32]);
 
 impl Kernel for Sum<'_> {
@@ -80,6 +96,11 @@ fn check<S: Simd>(name: &str) {
         assert!((x - y).abs() <= tolerance, "{name}: operation {row} of {}: {x} and {y}", a[at]);
     }
     assert_eq!(simd.run(Sum(&a[..16])), a[..16].iter().sum::<f32>());
+
+    let halves: Vec<F16> = (0..=u16::MAX).map(F16).filter(|half| half.is_finite()).collect();
+    for (half, wide) in halves.iter().zip(simd.run(Halves(&halves))) {
+        assert_eq!(wide.to_bits(), half.to_f32().to_bits(), "{name}: {half:?} widened");
+    }
 
     // NaN comes through what limits.
     let nan = [f32::NAN; 16];
