@@ -144,7 +144,7 @@ fn flags_and_assignments_name_the_same_options() {
     assert_eq!(options, expected);
     assert_eq!(Options::name_of_flag("weights"), Some("WeightsFile"));
     assert_eq!(Options::name_of_flag("thread"), None);
-    assert_eq!(Options::flag_help().count(), 5);
+    assert_eq!(Options::flag_help().count(), 6);
 }
 
 #[test]
