@@ -10,7 +10,6 @@ use fianchetto::backend::{Backend, cpu::Cpu, fixed::Fixed};
 use fianchetto::chess::Game;
 use fianchetto::encoding::Encoding;
 use fianchetto::evaluator::Evaluator;
-use fianchetto::network::spec::Residual;
 use fianchetto::network::{Network, embedded};
 use fianchetto::search::mcts::{Mcts, Parameters};
 use fianchetto::search::{Limits, Player, Settings};
@@ -73,19 +72,8 @@ fn built_in(criterion: &mut Criterion) {
 
 /// The size of Sigma-Go, 256x10, with random weights.
 fn sigma(criterion: &mut Criterion) {
-    let sizes = Residual {
-        channels: 256,
-        blocks: 10,
-        recurrence: 1,
-        gate: false,
-        se_width: None,
-        conv_bias: true,
-        policy_channels: 2,
-        value_channels: 1,
-        value_hidden: 256,
-    };
-    let spec = random_weights::residual(Encoding::Absolute14, sizes);
-    network(criterion, "256x10 absolute", &random_weights::file(&spec, 1), 65);
+    let file = random_weights::file(&random_weights::sigma_go(), 1);
+    network(criterion, "256x10 absolute", &file, 65);
 }
 
 criterion_group!(benches, fixed, built_in, sigma);

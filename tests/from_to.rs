@@ -1,7 +1,9 @@
 //! The from/to player, on a small pair of networks with random weights: against plain minimax by python-chess.
 
+mod choosing;
 mod random_weights;
 
+use choosing::choose;
 use fianchetto::backend::{cpu::Cpu, fixed::Fixed};
 use fianchetto::chess::{Game, notation};
 use fianchetto::encoding::Encoding;
@@ -24,22 +26,6 @@ fn player(settings: &Settings) -> FromTo {
 
 fn game(fen: &str) -> Game {
     Game::from_fen(fen).unwrap().0
-}
-
-/// The choice, and the report behind it.
-fn choose(player: &mut FromTo, game: &Game, limits: &Limits) -> (Choice, Report) {
-    let mut last = None;
-    let stop = AtomicBool::new(false);
-    let mut keep = |report: &Report| last = Some(report.clone());
-    let choice = player.choose(game, limits, &stop, &mut keep).unwrap();
-    let report = last.expect("a report");
-    let line = report.lines.first().map_or(&[][..], |line| &line.moves);
-    assert_eq!((choice.best, choice.ponder), (line.first().copied(), line.get(1).copied()));
-    for line in &report.lines {
-        let mut game = game.clone();
-        line.moves.iter().for_each(|&mv| game.play(mv).unwrap());
-    }
-    (choice, report)
 }
 
 fn figure(line: &Line, name: &str) -> f64 {

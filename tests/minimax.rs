@@ -1,8 +1,11 @@
 //! Minimax: its evaluation and its distances to mate against python-chess, its pruning against a search without.
 
+mod choosing;
+
+use choosing::choose;
 use fianchetto::chess::{Board, Game, Move, Outcome, Piece, notation};
 use fianchetto::search::minimax::{Minimax, evaluate};
-use fianchetto::search::{Choice, Clock, Limits, Player, Report, Score, Settings};
+use fianchetto::search::{Clock, Limits, Player, Score, Settings};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,22 +24,6 @@ fn minimax(settings: &Settings) -> Minimax {
 
 fn seeded() -> Settings {
     Settings { seed: 1, ..Settings::default() }
-}
-
-/// The choice and the report behind it.
-fn choose(player: &mut Minimax, game: &Game, limits: &Limits) -> (Choice, Report) {
-    let mut last = None;
-    let stop = AtomicBool::new(false);
-    let mut keep = |report: &Report| last = Some(report.clone());
-    let choice = player.choose(game, limits, &stop, &mut keep).unwrap();
-    let report = last.expect("a report");
-    let line = report.lines.first().map_or(&[][..], |line| &line.moves);
-    assert_eq!((choice.best, choice.ponder), (line.first().copied(), line.get(1).copied()));
-    for line in &report.lines {
-        let mut game = game.clone();
-        line.moves.iter().for_each(|&mv| game.play(mv).unwrap());
-    }
-    (choice, report)
 }
 
 fn to_depth(depth: u32) -> Limits {
