@@ -51,7 +51,7 @@ pub struct Kernel {
 const USAGE: &str = "\
 usage: fianchetto                                          speak UCI: what a chess program starts
        fianchetto predict [FEN|startpos] [moves e2e4 ...]  the most probable moves of a position
-       fianchetto bench                                    fixed work; last line: nodes and nodes a second
+       fianchetto bench                                    fixed work of the tree search; last line: nodes and nodes a second
        fianchetto speed                                    latency and positions a second of the network
        fianchetto describe [WEIGHTS]                       what a weights file holds, what will run it
 
@@ -138,6 +138,19 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                 command = named_command(&word.string()?)?;
             }
             (argument, _) => return Err(argument.unexpected().into()),
+        }
+    }
+    if let Command::Speed(Speed { search, roofline, json, kernel, .. }) = &command {
+        let kernel = kernel.instructions.is_some() || kernel.algorithm.is_some();
+        for (one, other, both) in [
+            ("--search", "--roofline", *search && *roofline),
+            ("--search", "--kernel", *search && kernel),
+            ("--roofline", "--json", *roofline && *json),
+        ] {
+            if both {
+                let what = format!("{one} and {other} do not go together; leave one of them out");
+                return Err(Failure::Usage(what));
+            }
         }
     }
     Ok((command, options))

@@ -57,25 +57,28 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     }
 }
 
+/// A network that suits the player that the options name.
+pub fn suitable_network(options: &Options) -> Result<Network, String> {
+    let network = network(options)?;
+    let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
+    let problem = match options.player {
+        PlayerKind::FromTo if !scores_squares => {
+            "a network that scores moves, expected a pair that scores squares; name the weights of one"
+        }
+        PlayerKind::Mcts if scores_squares => {
+            "a network without values, expected one with a value head; name the weights of one"
+        }
+        _ => return Ok(network),
+    };
+    let name = weights_name(options);
+    Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"))
+}
+
 /// The player that the options name, loaded.
 pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
     let evaluator = || {
-        let network = network(options)?;
-        let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
-        let problem = match options.player {
-            PlayerKind::FromTo if !scores_squares => {
-                "a network that scores moves, expected a pair that scores squares; name the weights of one"
-            }
-            PlayerKind::Mcts if scores_squares => {
-                "a network without values, expected one with a value head; choose another player or name other weights"
-            }
-            _ => "",
-        };
-        if !problem.is_empty() {
-            let name = weights_name(options);
-            return Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"));
-        }
-        Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
+        suitable_network(options)
+            .map(|network| Evaluator::new(network.spec.encoding, backend(network, options)))
     };
     Ok(match options.player {
         PlayerKind::Policy => Box::new(Policy::new(evaluator()?)),

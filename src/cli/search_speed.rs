@@ -7,7 +7,7 @@ use fianchetto::backend::{Backend, BackendError, Batch, Outputs};
 use fianchetto::evaluator::Evaluator;
 use fianchetto::search::mcts::Mcts;
 use fianchetto::search::{Limits, Player};
-use fianchetto::uci::Options;
+use fianchetto::uci::{Options, PlayerKind};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -60,7 +60,8 @@ struct Measurement {
 
 pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     let games = positions()?;
-    let network = engine::network(options).map_err(Failure::Work)?;
+    let options = &Options { player: PlayerKind::Mcts, ..options.clone() };
+    let network = engine::suitable_network(options).map_err(Failure::Work)?;
     let mut results = Vec::new();
     for (i, batch) in batches(wanted, &BATCHES).into_iter().enumerate() {
         let mut options = options.clone();

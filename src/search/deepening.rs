@@ -67,7 +67,8 @@ pub(super) fn deepen(
             let rest = best.into_iter().filter(|old| found.iter().all(|new| new.mv != old.mv));
             let rest: Vec<Scored> = if whole { Vec::new() } else { rest.collect() };
             best = found.into_iter().chain(rest).take(wanted).collect();
-            report(&search.report(&best, depth));
+            // What was begun is told as of the depth before, but a first look as one.
+            report(&search.report(&best, if whole { depth } else { depth.max(2) - 1 }));
             told = true;
         }
         let is_final = best.iter().all(|scored| search.is_final(scored, depth));
