@@ -30,6 +30,17 @@ fn to_depth(depth: u32) -> Limits {
     Limits { depth: Some(depth), ..Limits::default() }
 }
 
+/// One position less than two plies take.
+#[test]
+fn a_look_cut_short_is_not_told_as_whole() {
+    let game = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    let (_, whole) = choose(&mut minimax(&seeded()), &game, &to_depth(2));
+    assert_eq!(whole.depth, 2);
+    let limits = Limits { nodes: Some(whole.nodes - 1), ..Limits::default() };
+    let (_, cut) = choose(&mut minimax(&seeded()), &game, &limits);
+    assert_eq!((cut.depth, cut.nodes), (1, whole.nodes - 1));
+}
+
 fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
 }

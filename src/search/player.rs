@@ -167,6 +167,14 @@ impl Score {
     }
 }
 
+impl Report {
+    /// Of a game without a legal move: it is lost, or drawn.
+    pub(super) fn ended(game: &Game) -> Self {
+        let mated = !game.board().checkers().is_empty();
+        Self { value: Some(if mated { -1.0 } else { 0.0 }), ..Self::default() }
+    }
+}
+
 /// The move chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {

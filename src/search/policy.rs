@@ -41,6 +41,10 @@ impl Player for Policy {
         _stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
     ) -> Result<Choice, PlayError> {
+        if game.legal_moves().is_empty() {
+            report(&Report::ended(game));
+            return Ok(Choice::default());
+        }
         let evaluation =
             self.evaluator.evaluate(game).map_err(|error| PlayError(error.to_string()))?;
         let mut priors = evaluation.priors;

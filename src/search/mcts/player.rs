@@ -282,21 +282,14 @@ impl Player for Mcts {
         stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
     ) -> Result<Choice, PlayError> {
-        let mut moves = game.legal_moves();
-        if !limits.search_moves.is_empty() {
-            moves.retain(|mv| limits.search_moves.contains(mv));
-        }
+        let moves = limits.moves_of(game);
         if moves.is_empty() {
-            let mated = !game.board().checkers().is_empty();
-            let value = Some(if mated { -1.0 } else { 0.0 });
-            report(&Report { value, ..Report::default() });
+            report(&Report::ended(game));
             return Ok(Choice::default());
         }
-        let root = self.root(game, &moves, limits.ponder).ok_or_else(|| {
-            PlayError(
-                "there is no memory for a tree, end other programs or set a smaller Hash".into(),
-            )
-        })?;
+        let root = self
+            .root(game, &moves, limits.ponder)
+            .ok_or_else(|| PlayError::memory(self.settings.hash))?;
         let known = self.tree.node(root).visits;
         let calls = self.evaluator.calls();
         let done = self.search(root, (game, moves.len()), limits, stop, report);

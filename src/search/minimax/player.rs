@@ -93,8 +93,7 @@ impl Player for Minimax {
         let halt = Halt::new(limits, stop);
         let moves = limits.moves_of(game);
         if moves.is_empty() {
-            let mated = !game.board().checkers().is_empty();
-            report(&Report { value: Some(if mated { -1.0 } else { 0.0 }), ..Report::default() });
+            report(&Report::ended(game));
             return Ok(Choice::default());
         }
         let preferences = self.preferences(game, moves.len());
