@@ -36,22 +36,6 @@ fn residual(channels: usize, blocks: usize, full: bool) -> Spec {
     random_weights::residual(Encoding::Canonical19, sizes)
 }
 
-/// The published size of Sigma-Go.
-fn sigma_go() -> Spec {
-    let sizes = Residual {
-        channels: 256,
-        blocks: 10,
-        recurrence: 1,
-        gate: false,
-        se_width: None,
-        conv_bias: true,
-        policy_channels: 2,
-        value_channels: 1,
-        value_hidden: 256,
-    };
-    random_weights::residual(Encoding::Absolute14, sizes)
-}
-
 /// The start position, with its moves, so many times.
 fn batch(network: &Network, n: usize) -> Batch {
     let (encoding, game) = (network.spec.encoding, Game::default());
@@ -122,7 +106,7 @@ fn whole(criterion: &mut Criterion) {
         ("64x6r2g", residual(64, 6, true)),
         ("128x8", residual(128, 8, false)),
         ("128x8r2gs32", residual(128, 8, true)),
-        ("sigma-go 256x10", sigma_go()),
+        ("sigma-go 256x10", random_weights::sigma_go()),
         ("from-to 128x1024", random_weights::pair(128, 1024)),
     ];
     for (name, spec) in specs {

@@ -3,8 +3,8 @@
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::evaluator::Evaluator;
-use crate::network::{self, Network, WeightsError};
-use crate::search::{Player, policy::Policy};
+use crate::network::{self, Architecture, Network, WeightsError};
+use crate::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
 use crate::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
 
@@ -54,22 +54,44 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     }
 }
 
-/// The network that the options name, ready to evaluate games.
+/// A network that suits the player that the options name.
 ///
 /// # Errors
-/// As [`fn@network`].
-pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
+/// As [`fn@network`], and when the player cannot use such a network.
+pub fn suitable_network(options: &Options) -> Result<Network, String> {
     let network = network(options)?;
+    let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
+    let problem = match options.player {
+        PlayerKind::FromTo if !scores_squares => {
+            "a network that scores moves, expected a pair that scores squares; name the weights of one"
+        }
+        PlayerKind::Mcts if scores_squares => {
+            "a network without values, expected one with a value head; name the weights of one"
+        }
+        _ => return Ok(network),
+    };
+    let name = weights_name(options);
+    Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"))
+}
+
+/// The network that the options name, ready to evaluate games for the player that they name.
+///
+/// # Errors
+/// As [`suitable_network`].
+pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
+    let network = suitable_network(options)?;
     Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
 }
 
 /// The player that the options name, loaded.
 ///
 /// # Errors
-/// As [`fn@network`].
+/// As [`suitable_network`].
 pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
-    let evaluator = evaluator(options)?;
     Ok(match options.player {
-        PlayerKind::Policy => Box::new(Policy::new(evaluator)),
+        PlayerKind::Policy => Box::new(Policy::new(evaluator(options)?)),
+        PlayerKind::Mcts => Box::new(Mcts::new(evaluator(options)?)),
+        PlayerKind::Minimax => Box::<Minimax>::default(),
+        PlayerKind::FromTo => Box::new(FromTo::new(evaluator(options)?)),
     })
 }

@@ -1,16 +1,51 @@
 //! Games in, priors over the legal moves and a value out: joins an encoding and a backend.
 
+mod cache;
+mod squares;
+
+pub use squares::{Scores, Squares};
+
 use crate::backend::{Backend, BackendError, Batch, Outputs};
-use crate::chess::{Game, Move};
+use crate::chess::{Board, Game, Move};
 use crate::encoding::Encoding;
+use cache::Cache;
 use std::fmt;
+use std::ops::Range;
 
 /// A network that has been given a way to see positions.
+///
+/// [`Evaluator::evaluate`] is for single positions. Searches queue positions one by one as they come upon
+/// them, run the queue in one call of the backend, and read the results, all without allocating.
 pub struct Evaluator {
     encoding: Encoding,
     backend: Box<dyn Backend>,
+    cache: Cache,
+    queue: Vec<Queued>,
     batch: Batch,
     outputs: Outputs,
+    /// The priors of all positions in the queue, one after the other.
+    priors: Vec<f64>,
+    /// The policy index of each of their moves, [`NAMELESS`] for one that the encoding cannot name.
+    indices: Vec<u16>,
+    calls: u64,
+    evaluated: u64,
+}
+
+/// In place of a policy index; no scheme has so many.
+const NAMELESS: u16 = u16::MAX;
+
+/// A position in the queue.
+struct Queued {
+    key: u64,
+    /// Where its priors are.
+    priors: Range<usize>,
+    /// For the side to move, once known.
+    value: f32,
+    /// 1 where the network's value is for the side to move, -1 where it is for the other.
+    sign: f32,
+    /// Its number in the batch; `None` when it was remembered.
+    in_batch: Option<usize>,
+    board: Board,
 }
 
 /// What the network says about one position.
@@ -67,10 +102,20 @@ impl fmt::Display for EvaluateError {
 impl std::error::Error for EvaluateError {}
 
 impl Evaluator {
-    /// Evaluates with a backend whose network was trained on `encoding`.
+    /// Evaluates with a backend whose network was trained on `encoding`. Nothing is remembered.
     pub fn new(encoding: Encoding, backend: Box<dyn Backend>) -> Self {
-        let batch = Batch::new(encoding.planes());
-        Self { encoding, backend, batch, outputs: Outputs::default() }
+        Self {
+            encoding,
+            backend,
+            cache: Cache::new(0),
+            queue: Vec::new(),
+            batch: Batch::new(encoding.planes()),
+            outputs: Outputs::default(),
+            priors: Vec::new(),
+            indices: Vec::new(),
+            calls: 0,
+            evaluated: 0,
+        }
     }
 
     /// What evaluates, for people.
@@ -78,9 +123,30 @@ impl Evaluator {
         format!("{}, {}", self.backend.name(), self.backend.device())
     }
 
+    /// Remembers what the network says in at most this many bytes; what was remembered before is lost.
+    pub fn remember(&mut self, bytes: usize) {
+        self.cache = Cache::new(0);
+        self.cache = Cache::new(bytes);
+    }
+
+    /// The memory that remembering takes, in bytes.
+    pub fn remembering(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// How often the backend was called.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
     /// Whether the network values positions.
     pub fn has_value(&self) -> bool {
         self.backend.has_value()
+    }
+
+    /// How many positions the backend was given.
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated
     }
 
     /// Evaluates the current position of one game.
@@ -91,53 +157,134 @@ impl Evaluator {
 
     /// Evaluates the current positions of several games in one call of the backend.
     pub fn evaluate_batch(&mut self, games: &[&Game]) -> Result<Vec<Evaluation>, EvaluateError> {
-        self.batch.clear();
-        let mut legal_moves = Vec::with_capacity(games.len());
-        for game in games {
-            let moves: Vec<(Move, Option<u16>)> = (game.legal_moves().into_iter())
-                .map(|mv| (mv, self.encoding.index(game, mv)))
-                .collect();
-            self.batch.push(|planes, indices| {
-                self.encoding.encode(game, planes);
-                indices.extend(moves.iter().filter_map(|(_, index)| *index));
-            });
-            legal_moves.push(moves);
+        self.clear();
+        let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves()).collect();
+        for (game, moves) in games.iter().zip(&moves) {
+            self.queue(game, moves);
         }
-        (self.backend.evaluate(&self.batch, &mut self.outputs)).map_err(EvaluateError::Backend)?;
+        self.run()?;
+        let evaluation = |(i, moves): (usize, Vec<Move>)| Evaluation {
+            priors: moves.into_iter().zip(self.priors(i).iter().copied()).collect(),
+            value: self.value(i).into(),
+        };
+        Ok(moves.into_iter().enumerate().map(evaluation).collect())
+    }
 
-        let mut evaluations = Vec::with_capacity(games.len());
-        for (i, (game, moves)) in games.iter().zip(legal_moves).enumerate() {
-            let finite = |number: f32, of| {
-                let error = || EvaluateError::Number { found: number, of, fen: game.fen() };
-                if number.is_finite() { Ok(()) } else { Err(error()) }
-            };
-            let logits = &self.outputs.logits[self.batch.span(i..i + 1)];
-            logits.iter().try_for_each(|&logit| finite(logit, "logit"))?;
-            finite(self.outputs.values[i], "value")?;
-            let mut probabilities = softmax(logits).into_iter();
-            let mut prior = |index: Option<u16>| index.and_then(|_| probabilities.next());
-            evaluations.push(Evaluation {
-                priors: moves
-                    .iter()
-                    .map(|&(mv, index)| (mv, prior(index).unwrap_or(0.0)))
-                    .collect(),
-                value: self.encoding.value_for_mover(game, self.outputs.values[i]).into(),
-            });
+    /// Empties the queue.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.batch.clear();
+        self.priors.clear();
+        self.indices.clear();
+    }
+
+    /// Adds the current position of `game` to the queue; `moves` are its legal moves.
+    pub fn queue(&mut self, game: &Game, moves: &[Move]) {
+        let start = self.priors.len();
+        let index = |&mv: &Move| self.encoding.index(game, mv).unwrap_or(NAMELESS);
+        self.indices.extend(moves.iter().map(index));
+        self.priors.resize(start + moves.len(), 0.0);
+        let (priors, indices) = (&mut self.priors[start..], &self.indices[start..]);
+        let named = || indices.iter().copied().filter(|&index| index != NAMELESS);
+
+        let key = self.encoding.key(game);
+        let sign = self.encoding.value_for_mover(game, 1.0);
+        let mut queued = Queued {
+            key,
+            priors: start..start + moves.len(),
+            value: 0.0,
+            sign,
+            in_batch: None,
+            board: game.board().clone(),
+        };
+        match self.cache.get(key, named().count()) {
+            Some((value, logits)) => {
+                queued.value = sign * value;
+                softmax(logits, indices, priors);
+            }
+            None => {
+                queued.in_batch = Some(self.batch.len());
+                self.batch.push(|planes, wanted| {
+                    self.encoding.encode(game, planes);
+                    wanted.extend(named());
+                });
+            }
         }
-        Ok(evaluations)
+        self.queue.push(queued);
+    }
+
+    /// Evaluates the queue: one call of the backend, or none where all is remembered. How many positions were
+    /// not.
+    ///
+    /// # Errors
+    /// When the backend fails or what it gives is no number; there are then no results.
+    pub fn run(&mut self) -> Result<u32, EvaluateError> {
+        if self.batch.is_empty() {
+            return Ok(0);
+        }
+        self.calls += 1;
+        self.evaluated += self.batch.len() as u64;
+        (self.backend.evaluate(&self.batch, &mut self.outputs)).map_err(EvaluateError::Backend)?;
+        for queued in &mut self.queue {
+            let Some(i) = queued.in_batch else {
+                continue;
+            };
+            let (value, logits) =
+                (self.outputs.values[i], &self.outputs.logits[self.batch.span(i..i + 1)]);
+            finite(logits, "logit", &queued.board)?;
+            finite(&[value], "value", &queued.board)?;
+            self.cache.put(queued.key, value, logits);
+            queued.value = queued.sign * value;
+            let at = queued.priors.clone();
+            softmax(logits.iter().copied(), &self.indices[at.clone()], &mut self.priors[at]);
+        }
+        Ok(self.batch.len() as u32)
+    }
+
+    /// The probability of each move of position `i` of the queue, in the order in which they were given.
+    ///
+    /// # Panics
+    /// When there is no such position.
+    pub fn priors(&self, i: usize) -> &[f64] {
+        &self.priors[self.queue[i].priors.clone()]
+    }
+
+    /// The value of position `i` of the queue for the side to move.
+    ///
+    /// # Panics
+    /// When there is no such position.
+    pub fn value(&self, i: usize) -> f32 {
+        self.queue[i].value
     }
 }
 
-/// `exp(x - max) / sum`, in f64.
-fn softmax(logits: &[f32]) -> Vec<f64> {
-    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut weights: Vec<f64> =
-        logits.iter().map(|&logit| (f64::from(logit) - f64::from(max)).exp()).collect();
-    let sum: f64 = weights.iter().sum();
-    for weight in &mut weights {
-        *weight /= sum;
+/// Refuses what is no number; `of` says what the numbers are.
+fn finite(numbers: &[f32], of: &'static str, board: &Board) -> Result<(), EvaluateError> {
+    match numbers.iter().find(|number| !number.is_finite()) {
+        None => Ok(()),
+        Some(&found) => Err(EvaluateError::Number { found, of, fen: board.to_string() }),
     }
-    weights
+}
+
+/// `exp(x - max) / sum` of the logits, which belong to the moves that have an index; 0 for the others.
+fn softmax(logits: impl Iterator<Item = f32>, indices: &[u16], probabilities: &mut [f64]) {
+    let named = |indices: &[u16], i: usize| indices[i] != NAMELESS;
+    let places = (0..indices.len()).filter(|&i| named(indices, i));
+    let mut max = f64::NEG_INFINITY;
+    for (i, logit) in places.zip(logits) {
+        probabilities[i] = logit.into();
+        max = max.max(probabilities[i]);
+    }
+    let mut sum = 0.0;
+    for (i, probability) in probabilities.iter_mut().enumerate() {
+        *probability = if named(indices, i) { (*probability - max).exp() } else { 0.0 };
+        sum += *probability;
+    }
+    // No named move at all: nothing to share out.
+    if sum > 0.0 {
+        let scale = 1.0 / sum;
+        probabilities.iter_mut().for_each(|probability| *probability *= scale);
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
 //! - [`engine`]: from options to a player, for whoever starts one; it knows every room.
 //!
-//! A newcomer reads this page, then `search/policy.rs`.
+//! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
 #![deny(missing_docs)]
 
 pub mod backend;

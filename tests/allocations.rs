@@ -1,15 +1,17 @@
-//! Evaluating a batch allocates nothing, once one of its size has been evaluated. The only test in its
-//! file: it counts the allocations of all threads.
+//! Evaluating a batch allocates nothing, once one of its size has been evaluated, and minimax nothing for each
+//! position. The only test in its file: it counts the allocations of all threads.
 
 mod random_weights;
 
 use fianchetto::backend::cpu::Cpu;
 use fianchetto::backend::{Backend, Batch, Outputs};
+use fianchetto::chess::Game;
 use fianchetto::encoding::Encoding;
 use fianchetto::network::Network;
 use fianchetto::network::spec::Residual;
+use fianchetto::search::{Limits, Player, minimax::Minimax};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -52,7 +54,12 @@ fn evaluate(cpu: &mut Cpu, batch: &mut Batch, outputs: &mut Outputs, size: usize
 }
 
 #[test]
-fn evaluating_allocates_nothing() {
+fn work_under_way_allocates_nothing() {
+    evaluating();
+    searching();
+}
+
+fn evaluating() {
     let small = random_weights::small_sizes;
     let full = Residual { channels: 40, se_width: Some(10), ..small() };
     let plain = Residual { channels: 128, gate: false, se_width: None, ..small() };
@@ -79,4 +86,16 @@ fn evaluating_allocates_nothing() {
             }
         }
     }
+}
+
+fn searching() {
+    let fen = "r1bq1rk1/ppp2ppp/2np1n2/2b1p3/2B1P3/2PP1N2/PP3PPP/RNBQ1RK1 w - - 0 7";
+    let (game, _) = Game::from_fen(fen).unwrap();
+    let limits = Limits { depth: Some(6), ..Limits::default() };
+    let (mut nodes, stop) = (0, AtomicBool::new(false));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    Minimax::default().choose(&game, &limits, &stop, &mut |report| nodes = report.nodes).unwrap();
+    let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    assert!(nodes > 100_000, "{nodes}");
+    assert!(count < 1000, "{count} allocations for {nodes} positions");
 }

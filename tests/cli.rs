@@ -209,6 +209,53 @@ fn predict_json_on_the_command_line() {
     assert_eq!(run(&["predict", "--json", fen, "--threads", "3"]).out, quoted);
 }
 
+/// A player without probabilities gives scores, and all of the belief to the move it would play.
+#[test]
+fn predict_json_of_minimax() {
+    let arguments = ["predict", "--json", "--player", "minimax", "--option", "Seed=1", "--depth"];
+    let predict = |depth, position: &[&str]| {
+        let said = run(&[&arguments[..], &[depth], position].concat());
+        assert_eq!((said.status, &said.err[..]), (Some(0), ""));
+        serde_json::from_str::<Value>(&said.out).unwrap()
+    };
+    // White mates at once with one move; the rest is what a rook more is worth.
+    let object = predict("2", &["6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1"]);
+    assert_eq!((&object["side"], &object["value"]), (&"white".into(), &1.0.into()));
+    let moves = object["moves"].as_array().unwrap();
+    assert_eq!(moves.len(), 17); // python-chess
+    let mate = serde_json::json!({ "uci": "a1a8", "san": "Ra8#", "p": 1.0, "mate": 1 });
+    assert_eq!(moves[0], mate);
+    assert!(moves[1..].iter().all(|mv| mv["p"] == 0.0 && mv["mate"].is_null()));
+    assert!(moves[1..].is_sorted_by_key(|mv| -mv["cp"].as_i64().unwrap()));
+    let object = predict("1", &["startpos", "--top", "2"]);
+    // The formula of the value, the other way round: 111.714640912 tan(1.5620688421 value).
+    let value = object["value"].as_f64().unwrap();
+    assert_eq!((111.714_640_912 * (1.562_068_842_1 * value).tan()).round(), 50.0);
+    let keys: Vec<Value> =
+        object["moves"].as_array().unwrap().iter().map(|mv| mv["cp"].clone()).collect();
+    assert_eq!(keys, [50, 50]);
+}
+
+/// The from/to player gives a move's figures instead.
+#[test]
+fn predict_json_of_from_to() {
+    let weights = ["--player", "from-to", "--weights", "pair.safetensors", "--depth", "1"];
+    let said = run(&[&["predict", "--json", "--top", "3"][..], &weights].concat());
+    assert_eq!((said.status, &said.err[..]), (Some(0), ""));
+    let object: Value = serde_json::from_str(&said.out).unwrap();
+    assert!(object["value"].is_null());
+    let moves = object["moves"].as_array().unwrap();
+    assert_eq!(moves.len(), 3);
+    for mv in moves {
+        let [from, to, prediction, material, searched] =
+            ["from_rank", "to_rank", "prediction", "material", "searched"]
+                .map(|name| mv[name].as_f64().unwrap());
+        assert_eq!((prediction, material, searched), (400.0 - from - to, 0.0, prediction));
+        assert!(mv["cp"].is_null() && mv["mate"].is_null());
+    }
+    assert_eq!((&moves[0]["p"], &moves[1]["p"]), (&1.0.into(), &0.0.into()));
+}
+
 #[test]
 fn predict_json_of_a_finished_game() {
     let mate = run(&["predict", "--json", "moves", "f2f3", "e7e5", "g2g4", "d8h4"]);
@@ -279,7 +326,7 @@ fn speed_json_has_its_keys() {
     for (result, batch) in object["results"].as_array().unwrap().iter().zip([1.0, 2.0]) {
         let number = |key: &str| result[key].as_f64().unwrap();
         assert_eq!(number("batch"), batch);
-        assert!(number("runs") >= 3.0);
+        assert!(number("runs") >= 1.0);
         assert!(0.0 < number("min_ms") && number("min_ms") <= number("median_ms"));
         let speed = batch / number("median_ms") * 1e3;
         assert!((number("positions_per_second") / speed - 1.0).abs() < 1e-6);

@@ -103,21 +103,9 @@ fn wide_kernels_are_the_reference() {
     }
 }
 
-/// The published size of Sigma-Go: 256 x 10, whose convolutions have biases.
 #[test]
 fn a_large_tower_is_the_reference() {
-    let sizes = Residual {
-        channels: 256,
-        blocks: 10,
-        recurrence: 1,
-        gate: false,
-        se_width: None,
-        conv_bias: true,
-        policy_channels: 2,
-        value_channels: 1,
-        value_hidden: 256,
-    };
-    check_all_kernels(&random_weights::residual(Encoding::Absolute14, sizes), &[1, 2]);
+    check_all_kernels(&random_weights::sigma_go(), &[1, 2]);
 }
 
 /// Pairs of square networks with sizes below, at and between the blocks of every instruction set.

@@ -1,9 +1,12 @@
 //! The player without search, on a network that holds all moves alike.
 
-use fianchetto::backend::fixed::Fixed;
+mod random_weights;
+
+use fianchetto::backend::{cpu::Cpu, fixed::Fixed};
 use fianchetto::chess::{Game, notation};
 use fianchetto::encoding::Encoding;
 use fianchetto::evaluator::Evaluator;
+use fianchetto::network::Network;
 use fianchetto::search::{Limits, Player, Report, Score, Settings, policy::Policy};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -68,14 +71,14 @@ fn mates_are_announced() {
         choose(&mut policy(Fixed::default(), settings), fen, &Limits::default()).1.lines[0].score
     };
     // Found by the finishing rule: in one move, and in two.
-    assert_eq!(score("k7/8/1K6/8/8/8/8/7R w - - 0 1", 1), Score::Mate(1));
-    assert_eq!(score("1k6/8/2K5/8/8/8/8/7R w - - 0 1", 2), Score::Centipawns(0));
-    assert_eq!(score("1k6/8/2K5/8/8/8/8/7R w - - 0 1", 3), Score::Mate(2));
+    assert_eq!(score("k7/8/1K6/8/8/8/8/7R w - - 0 1", 1), Some(Score::Mate(1)));
+    assert_eq!(score("1k6/8/2K5/8/8/8/8/7R w - - 0 1", 2), Some(Score::Centipawns(0)));
+    assert_eq!(score("1k6/8/2K5/8/8/8/8/7R w - - 0 1", 3), Some(Score::Mate(2)));
     // Qh4# for Black in the fool's mate: the network's own choice here (d8h4 is d1h5 in its frame, 3 * 64 + 39).
     let fixed = Fixed { logits: vec![(231, 5.0)], ..Fixed::default() };
     let fen = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2";
     let (best, report) = choose(&mut policy(fixed, Settings::default()), fen, &Limits::default());
-    assert_eq!((best.as_deref(), report.lines[0].score), (Some("d8h4"), Score::Mate(1)));
+    assert_eq!((best.as_deref(), report.lines[0].score), (Some("d8h4"), Some(Score::Mate(1))));
 }
 
 /// 111.714640912 * tan(1.5620688421 * v), cut off at v = 0.99 and to whole centipawns.
@@ -87,7 +90,7 @@ fn values_become_centipawns() {
         let fixed = Fixed { value, ..Fixed::default() };
         let (_, report) =
             choose(&mut policy(fixed, Settings::default()), "startpos", &Limits::default());
-        assert_eq!(report.lines[0].score, Score::Centipawns(centipawns), "value {value}");
+        assert_eq!(report.lines[0].score, Some(Score::Centipawns(centipawns)), "value {value}");
     }
 }
 
@@ -100,6 +103,17 @@ fn only_the_moves_asked_for_are_considered() {
     let fixed = Fixed { logits: vec![(796, 9.0), (991, 3.0)], ..Fixed::default() };
     let (best, report) = choose(&mut policy(fixed, Settings::default()), "startpos", &limits);
     assert_eq!((best.as_deref(), report.lines.len()), (Some("h2h4"), 2));
+}
+
+#[test]
+fn a_seed_gives_the_same_moves_again() {
+    let draws = |seed| -> Vec<_> {
+        let settings = Settings { temperature: 1.0, seed, ..Settings::default() };
+        let mut policy = policy(Fixed::default(), settings);
+        (0..20).map(|_| choose(&mut policy, "startpos", &Limits::default()).0).collect()
+    };
+    assert_eq!(draws(1), draws(1));
+    assert_ne!(draws(1), draws(2));
 }
 
 /// With a logit of ln 4 on e2e4 and 0 on the other 19 moves, e2e4 has weight 4 at temperature 1 (4 in
@@ -143,4 +157,30 @@ fn a_network_without_numbers_is_refused() {
         .choose(&Game::default(), &Limits::default(), &stop, &mut |_| ())
         .unwrap_err();
     assert!(error.to_string().contains("NaN"), "{error}");
+}
+
+#[test]
+fn a_seed_draws_the_same_moves_again() {
+    let drawn = |seed| {
+        let settings = Settings { temperature: 1.0, seed, ..Settings::default() };
+        let mut policy = policy(Fixed::default(), settings);
+        (0..20)
+            .map(|_| choose(&mut policy, "startpos", &Limits::default()).0)
+            .collect::<Vec<Option<String>>>()
+    };
+    assert_eq!(drawn(5), drawn(5));
+    assert_ne!(drawn(5), drawn(6));
+    assert_ne!(drawn(0), drawn(0), "by chance in one of 10^26 runs");
+}
+
+#[test]
+fn a_network_without_values_gives_no_score_but_mates() {
+    let file = random_weights::file(&random_weights::pair(4, 5), 1);
+    let cpu = Cpu::new(Network::from_safetensors(&file).unwrap(), 1);
+    let mut policy = Policy::new(Evaluator::new(Encoding::Canonical12, Box::new(cpu)));
+    let fen = "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1";
+    let (_, report) = choose(&mut policy, fen, &Limits::default());
+    assert_eq!(report.value, None);
+    let scored: Vec<_> = report.lines.iter().filter_map(|line| line.score).collect();
+    assert_eq!((report.lines.len(), &scored[..]), (17, &[Score::Mate(1)][..])); // python-chess
 }

@@ -1,7 +1,7 @@
 //! A position together with the way to it, which the rules on draws need.
 
 use super::fen::{self, FenError, Repair};
-use super::notation::{self, IllegalMove, Reason};
+use super::notation::{self, IllegalMove, Reason, is_castling};
 use super::{Board, Color, Move, Piece, Square, color_name};
 use cozy_chess::{BitBoard, Rank, get_pawn_attacks};
 use std::fmt;
@@ -17,7 +17,7 @@ use std::fmt;
 /// assert_eq!(game.occurrences(), 2);
 /// # Ok::<(), fianchetto::chess::IllegalMove>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Game {
     board: Board,
     halfmove_clock: u32,
@@ -105,6 +105,15 @@ impl Game {
             let text = notation::to_uci(&self.board, mv);
             return Err(IllegalMove { text, reason: Reason::NotLegal, fen: self.fen() });
         }
+        self.play_legal(mv);
+        Ok(())
+    }
+
+    /// Plays a move that is known to be legal, unchecked: for searches, which generated it.
+    ///
+    /// # Panics
+    /// When the move is not even close to legal; what others than legal moves do is not defined.
+    pub fn play_legal(&mut self, mv: Move) {
         let pawn_move = self.board.piece_on(mv.from) == Some(Piece::Pawn);
         let capture = self.board.colors(!self.board.side_to_move()).has(mv.to);
         self.halfmove_clock =
@@ -112,7 +121,22 @@ impl Game {
         self.board.play_unchecked(mv);
         self.moves.push(mv);
         self.keys.push(repetition_key(&self.board));
-        Ok(())
+    }
+
+    /// Goes back to `earlier`, a stage of this very game. Allocates nothing.
+    pub fn return_to(&mut self, earlier: &Self) {
+        self.board.clone_from(&earlier.board);
+        self.halfmove_clock = earlier.halfmove_clock;
+        self.moves.truncate(earlier.moves.len());
+        self.keys.truncate(earlier.keys.len());
+    }
+
+    /// The moves played since `earlier`; `None` when that is no stage of this game.
+    pub fn since(&self, earlier: &Self) -> Option<&[Move]> {
+        let moves = self.moves.get(earlier.moves.len()..)?;
+        let mut replayed = earlier.clone();
+        moves.iter().try_for_each(|&mv| replayed.play(mv)).ok()?;
+        (replayed == *self).then_some(moves)
     }
 
     /// Plays a move in UCI notation, see [`notation::from_uci`], and returns it.
@@ -129,11 +153,22 @@ impl Game {
     /// The legal moves, in an order that depends on the position alone.
     pub fn legal_moves(&self) -> Vec<Move> {
         let mut moves = Vec::new();
+        self.legal_moves_into(&mut moves);
+        moves
+    }
+
+    /// [`Game::legal_moves`] into a vector whose memory is used again.
+    pub fn legal_moves_into(&self, moves: &mut Vec<Move>) {
+        moves.clear();
         self.board.generate_moves(|piece_moves| {
             moves.extend(piece_moves);
             false
         });
-        moves
+    }
+
+    /// The [`repetition_key`] of each position since the start, the current one last.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
     }
 
     /// How often the current position has occurred, now included.
@@ -162,6 +197,11 @@ impl Game {
                 Outcome::Checkmate { winner: !self.board.side_to_move() }
             });
         }
+        self.draw()
+    }
+
+    /// The draw that a position with legal moves is, if any.
+    pub fn draw(&self) -> Option<Outcome> {
         if insufficient_material(&self.board) {
             Some(Outcome::InsufficientMaterial)
         } else if self.halfmove_clock >= 100 {
@@ -186,16 +226,31 @@ impl Game {
 ///
 /// The board's own hash has the en passant file after every double push; here it counts only when
 /// there is something to capture.
-fn repetition_key(board: &Board) -> u64 {
+pub fn repetition_key(board: &Board) -> u64 {
     if has_en_passant_capture(board) { board.hash() } else { board.hash_without_ep() }
 }
 
+/// The square that a pawn has just passed over.
+pub fn en_passant_square(board: &Board) -> Option<Square> {
+    let rank = Rank::Sixth.relative_to(board.side_to_move());
+    board.en_passant().map(|file| Square::new(file, rank))
+}
+
+/// What a legal move captures.
+pub fn captured(board: &Board, mv: Move) -> Option<Piece> {
+    let en_passant =
+        board.pieces(Piece::Pawn).has(mv.from) && en_passant_square(board) == Some(mv.to);
+    match board.piece_on(mv.to) {
+        None => en_passant.then_some(Piece::Pawn),
+        victim => victim.filter(|_| !is_castling(board, mv)),
+    }
+}
+
 fn has_en_passant_capture(board: &Board) -> bool {
-    let Some(file) = board.en_passant() else {
+    let Some(to) = en_passant_square(board) else {
         return false;
     };
     let mover = board.side_to_move();
-    let to = Square::new(file, Rank::Sixth.relative_to(mover));
     let capturers = get_pawn_attacks(to, !mover) & board.colored_pieces(mover, Piece::Pawn);
     capturers.into_iter().any(|from| board.is_legal(Move { from, to, promotion: None }))
 }

@@ -69,12 +69,14 @@ fn illegal(board: &Board, text: &str, reason: Reason) -> IllegalMove {
 }
 
 /// Whether a legal move castles.
+#[inline]
 pub fn is_castling(board: &Board, mv: Move) -> bool {
     board.colors(board.side_to_move()).has(mv.to)
 }
 
 /// The square on which the moving piece of a legal move ends: for castling the king's own target
 /// (g- or c-file), for other moves `mv.to`.
+#[inline]
 pub fn king_destination(board: &Board, mv: Move) -> Square {
     if !is_castling(board, mv) {
         return mv.to;

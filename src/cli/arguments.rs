@@ -28,12 +28,15 @@ pub struct Predict {
 
 /// What `speed` is asked for.
 pub struct Speed {
+    /// Empty when not said.
     pub batches: Vec<usize>,
     /// How long to measure each batch size.
     pub seconds: f64,
     pub json: bool,
     /// Whether to tell where the time goes instead.
     pub roofline: bool,
+    /// Whether to measure the tree search instead of the network.
+    pub search: bool,
     /// What to run it with, where the choice is not left to the program.
     pub kernel: Kernel,
 }
@@ -48,7 +51,7 @@ pub struct Kernel {
 const USAGE: &str = "\
 usage: fianchetto                                          speak UCI: what a chess program starts
        fianchetto predict [FEN|startpos] [moves e2e4 ...]  the most probable moves of a position
-       fianchetto bench                                    fixed work; last line: nodes and nodes a second
+       fianchetto bench                                    fixed work of the tree search; last line: nodes and nodes a second
        fianchetto speed                                    latency and positions a second of the network
        fianchetto describe [WEIGHTS]                       what a weights file holds, what will run it
 
@@ -56,6 +59,7 @@ predict:  --top N          show the N most probable moves (5; with --json all)
           --json           one line of JSON a position
           -                (as the position) read positions from standard input, one a line
 speed:    --batch 1,8,64   batch sizes
+          --search         playouts a second of the tree search (--batch 1,2,4,8,16,32) instead
           --seconds S      time to measure each of them (2), at least one run
           --json           JSON
           --roofline       where the time of one thread goes, beside what a core can do at most
@@ -84,7 +88,6 @@ impl From<lexopt::Error> for Failure {
 pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
     let mut options = Options::default();
     let mut command = Command::Uci;
-    let mut batches = vec![1, 8, 64];
     let mut named = false;
     while let Some(argument) = parser.next()? {
         let usage = |error: fianchetto::uci::OptionError| Failure::Usage(error.to_string());
@@ -118,6 +121,7 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                 })?;
             }
             (Arg::Long("roofline"), Command::Speed(speed)) => speed.roofline = true,
+            (Arg::Long("search"), Command::Speed(speed)) => speed.search = true,
             (Arg::Long("kernel"), Command::Speed(Speed { kernel, .. })) => {
                 *kernel = named_kernel(&parser.value()?.string()?)?;
             }
@@ -131,24 +135,38 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
             }
             (Arg::Value(word), Command::Uci) if !named => {
                 named = true;
-                command = named_command(&word.string()?, std::mem::take(&mut batches))?;
+                command = named_command(&word.string()?)?;
             }
             (argument, _) => return Err(argument.unexpected().into()),
+        }
+    }
+    if let Command::Speed(Speed { search, roofline, json, kernel, .. }) = &command {
+        let kernel = kernel.instructions.is_some() || kernel.algorithm.is_some();
+        for (one, other, both) in [
+            ("--search", "--roofline", *search && *roofline),
+            ("--search", "--kernel", *search && kernel),
+            ("--roofline", "--json", *roofline && *json),
+        ] {
+            if both {
+                let what = format!("{one} and {other} do not go together; leave one of them out");
+                return Err(Failure::Usage(what));
+            }
         }
     }
     Ok((command, options))
 }
 
-fn named_command(name: &str, batches: Vec<usize>) -> Result<Command, Failure> {
+fn named_command(name: &str) -> Result<Command, Failure> {
     Ok(match name {
         "uci" => Command::Uci,
         "predict" => Command::Predict(Predict::default()),
         "bench" => Command::Bench,
         "speed" => Command::Speed(Speed {
-            batches,
+            batches: Vec::new(),
             seconds: 2.0,
             json: false,
             roofline: false,
+            search: false,
             kernel: Kernel::default(),
         }),
         "describe" => Command::Describe,

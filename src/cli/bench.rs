@@ -4,33 +4,34 @@ use super::{Failure, positions};
 use fianchetto::chess::notation;
 use fianchetto::engine;
 use fianchetto::search::{Limits, Settings};
-use fianchetto::uci::Options;
+use fianchetto::uci::{Options, PlayerKind};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// How often each position is evaluated.
-const ROUNDS: u64 = 5;
+/// Playouts for each position.
+const NODES: u64 = 100;
 
-/// One thread and default settings, whatever the options say: the node count must not depend on them.
+/// The tree search with one thread and default settings, whatever the options say: the node count must not
+/// depend on them.
 pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
-    let options = Options { threads: 1, ..options.clone() };
+    let options = Options { threads: 1, player: PlayerKind::Mcts, ..options.clone() };
     let games = positions()?;
     let mut player = engine::player(&options).map_err(Failure::Work)?;
     player.configure(&Settings::default());
+    let limits = Limits { nodes: Some(NODES), ..Limits::default() };
     let started = Instant::now();
     let mut nodes = 0;
-    for round in 1..=ROUNDS {
-        for game in &games {
-            let mut evaluated = 0;
-            let stop = AtomicBool::new(false);
-            let choice = player
-                .choose(game, &Limits::default(), &stop, &mut |report| evaluated = report.nodes)
-                .map_err(|error| Failure::Work(error.to_string()))?;
-            nodes += evaluated;
-            if let (1, Some(best)) = (round, choice.best) {
-                writeln!(out, "{:<6} {}", notation::to_uci(game.board(), best), game.fen())?;
-            }
+    for game in &games {
+        let mut evaluated = 0;
+        let stop = AtomicBool::new(false);
+        player.new_game();
+        let choice = player
+            .choose(game, &limits, &stop, &mut |report| evaluated = report.nodes)
+            .map_err(|error| Failure::Work(error.to_string()))?;
+        nodes += evaluated;
+        if let Some(best) = choice.best {
+            writeln!(out, "{:<6} {}", notation::to_uci(game.board(), best), game.fen())?;
         }
     }
     let nps = nodes as f64 / started.elapsed().as_secs_f64();

@@ -83,16 +83,13 @@ fn tower(sizes: &Residual) -> String {
 /// Which instruction sets there are kernels for, and why one of them is taken.
 fn kernels() -> String {
     let taken = Instructions::preferred();
-    let mut is_faster = false;
     let sets = Instructions::built().map(|set| {
         let is_here = Instructions::available().any(|here| here == set);
         let why = match is_here {
             false => "not in this machine",
-            true if set == taken => "taken, the fastest tested here",
-            true if is_faster => "only on request, until it is tested",
+            true if set == taken => "taken, the fastest here",
             true => "in this machine",
         };
-        is_faster |= set == taken;
         format!("{set} ({why})")
     });
     sets.collect::<Vec<_>>().join(", ")

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod describe;
 mod predict;
+mod search_speed;
 mod speed;
 
 use arguments::Command;

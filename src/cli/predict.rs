@@ -4,14 +4,17 @@ use super::arguments::Predict;
 use super::{Failure, tell};
 use fianchetto::chess::{Color, Game, notation};
 use fianchetto::engine;
-use fianchetto::search::{Limits, Player, Report, Score, Settings};
+use fianchetto::search::{Limits, Player, Report, Score};
 use fianchetto::uci::Options;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::AtomicBool;
 
 /// The candidate moves shown to people who do not say how many they want.
 const SHOWN: usize = 5;
+
+/// More moves than any position has.
+const ALL: usize = 1000;
 
 /// A position's prediction as JSON.
 #[derive(Serialize)]
@@ -27,6 +30,33 @@ struct Candidate {
     uci: String,
     san: String,
     p: f64,
+    /// Of a player that gives scores in place of probabilities.
+    #[serde(flatten)]
+    score: Option<JsonScore>,
+    /// What else the player counts of the move, by name.
+    #[serde(flatten, serialize_with = "by_name")]
+    figures: Vec<(&'static str, f64)>,
+}
+
+fn by_name<S: Serializer>(figures: &[(&str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(figures.iter().map(|(name, figure)| (name.replace(' ', "_"), figure)))
+}
+
+/// `"cp": 31` or `"mate": -2`, as UCI counts them.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum JsonScore {
+    Cp(i32),
+    Mate(i32),
+}
+
+impl From<Score> for JsonScore {
+    fn from(score: Score) -> Self {
+        match score {
+            Score::Centipawns(score) => Self::Cp(score),
+            Score::Mate(moves) => Self::Mate(moves),
+        }
+    }
 }
 
 pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
@@ -37,10 +67,10 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
             false => wanted.position.join(" "),
         };
         let game = read_position(&text).map_err(Failure::Work)?;
-        let mut player = player(options)?;
+        let mut player = player(wanted, options)?;
         return predict(&game, player.as_mut(), wanted, out);
     }
-    let mut player = player(options)?;
+    let mut player = player(wanted, options)?;
     let mut refused = 0;
     for (i, line) in io::stdin().lock().split(b'\n').enumerate() {
         let line =
@@ -66,11 +96,18 @@ pub fn run(wanted: &Predict, options: &Options, out: &mut impl Write) -> Result<
     }
 }
 
-fn player(options: &Options) -> Result<Box<dyn Player>, Failure> {
+fn player(wanted: &Predict, options: &Options) -> Result<Box<dyn Player>, Failure> {
     let mut player = engine::player(options).map_err(Failure::Work)?;
+    let multi_pv = shown(wanted) as u32;
     // A prediction ranks the moves; it does not draw one.
-    player.configure(&Settings { temperature: 0.0, ..options.settings() });
+    let options = Options { multi_pv, temperature: 0.0, ..options.clone() };
+    player.configure(&options.settings());
     Ok(player)
+}
+
+/// How many candidate moves to show.
+fn shown(wanted: &Predict) -> usize {
+    wanted.top.unwrap_or(if wanted.json { ALL } else { SHOWN })
 }
 
 /// Reads `FEN` or `startpos`, and after it `moves e2e4 ...`. Moves alone begin at the start position;
@@ -97,22 +134,25 @@ fn predict(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let mut last = Report::default();
+    // What is said of a position must not depend on the one before.
+    player.new_game();
     player
         .choose(game, &Limits::default(), &AtomicBool::new(false), &mut |report| {
             last = report.clone()
         })
         .map_err(|error| Failure::Work(error.to_string()))?;
-    let shown = wanted.top.unwrap_or(if wanted.json { usize::MAX } else { SHOWN });
-    let candidates = (last.lines.iter().take(shown))
-        .map(|line| {
+    let candidates = (last.lines.iter().take(shown(wanted)).enumerate())
+        .map(|(place, line)| {
             let (board, mv) = (game.board(), line.moves[0]);
             let san =
                 notation::to_san(board, mv).map_err(|error| Failure::Work(error.to_string()))?;
-            Ok(Candidate {
-                uci: notation::to_uci(board, mv),
-                san,
-                p: line.probability.unwrap_or(0.0),
-            })
+            let (p, score) = match line.probability {
+                Some(p) => (p, None),
+                // The first line is the one that is played.
+                None => (if place == 0 { 1.0 } else { 0.0 }, line.score.map(JsonScore::from)),
+            };
+            let figures = line.figures.clone();
+            Ok(Candidate { uci: notation::to_uci(board, mv), san, p, score, figures })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
 
@@ -135,8 +175,8 @@ fn predict(
         Some(value) => write!(out, "{side} to move, value {value:+.3}")?,
         None => write!(out, "{side} to move, no value")?,
     }
-    match last.lines.first().map(|line| line.score) {
-        Some(Score::Centipawns(score)) if last.value.is_some() => {
+    match last.lines.first().and_then(|line| line.score) {
+        Some(Score::Centipawns(score)) => {
             writeln!(out, " ({:+.2} pawns)", f64::from(score) / 100.0)?
         }
         Some(Score::Mate(moves)) => writeln!(out, " (mate in {moves})")?,
@@ -145,8 +185,18 @@ fn predict(
     if let Some(remark) = last.remark {
         writeln!(out, "{remark}")?;
     }
-    for Candidate { uci, san, p } in &candidates {
-        writeln!(out, "  {san:<8} {uci:<6} {:>5.1} %", 100.0 * p)?;
+    for Candidate { uci, san, p, score, figures } in &candidates {
+        write!(out, "  {san:<8} {uci:<6} ")?;
+        match score {
+            None if figures.is_empty() => write!(out, "{:>5.1} %", 100.0 * p)?,
+            None => {}
+            Some(JsonScore::Cp(score)) => write!(out, "{:>+7.2}", f64::from(*score) / 100.0)?,
+            Some(JsonScore::Mate(moves)) => write!(out, " mate in {moves}")?,
+        }
+        for (name, figure) in figures {
+            write!(out, "  {name} {figure}")?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

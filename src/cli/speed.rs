@@ -1,7 +1,7 @@
 //! `speed`: latency and positions a second of the loaded network.
 
 use super::arguments::{Kernel, Speed};
-use super::{Failure, positions};
+use super::{Failure, positions, search_speed};
 use fianchetto::backend::cpu::{Cpu, Settings, Spent, Stage};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
@@ -29,7 +29,13 @@ struct BatchResult {
     positions_per_second: f64,
 }
 
+/// The batch sizes measured where none are asked for.
+const BATCHES: [usize; 3] = [1, 8, 64];
+
 pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
+    if wanted.search {
+        return search_speed::run(wanted, options, out);
+    }
     let network = engine::network(options).map_err(Failure::Work)?;
     let encoding = network.spec.encoding;
     if wanted.roofline {
@@ -56,7 +62,7 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
         )?;
         out.flush()?;
     }
-    for &size in &wanted.batches {
+    for size in batches(wanted, &BATCHES) {
         let batch = fill(encoding, size)?;
         let mut outputs = Outputs::default();
         let mut evaluate = || {
@@ -95,6 +101,11 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
     Ok(())
 }
 
+/// The batch sizes asked for, or the usual ones.
+pub fn batches(wanted: &Speed, usual: &[usize]) -> Vec<usize> {
+    if wanted.batches.is_empty() { usual.to_vec() } else { wanted.batches.clone() }
+}
+
 /// For each batch size a table of the stages of the forward pass, of the fastest run.
 fn roofline(
     mut cpu: Cpu,
@@ -104,7 +115,7 @@ fn roofline(
 ) -> Result<(), Failure> {
     let peak = cpu.peak();
     writeln!(out, "{}: at most {:.1} GMAC/s on a core", cpu.name(), peak / 1e9)?;
-    for &size in &wanted.batches {
+    for size in batches(wanted, &BATCHES) {
         let batch = fill(encoding, size)?;
         let mut outputs = Outputs::default();
         let mut profile =

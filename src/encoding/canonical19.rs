@@ -46,3 +46,12 @@ pub fn encode(game: &Game, planes: &mut [f32]) {
     fill(17, game.halfmove_clock().min(100) as f32 / 100.0);
     fill(18, f32::from(game.occurrences() > 1));
 }
+
+/// A hash of what the planes show beyond the board: the halfmove clock and whether the position has
+/// occurred before.
+pub fn history_key(game: &Game) -> u64 {
+    let history =
+        u64::from(game.halfmove_clock().min(100)) << 1 | u64::from(game.occurrences() > 1);
+    // Spread over all bits (the multiplier of SplitMix64), so that it cannot undo a piece's part of the hash.
+    history.wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}

@@ -15,11 +15,13 @@ pub const POLICY_SIZE: usize = 64 * 64;
 pub const WITH_SQUARES: usize = POLICY_SIZE + 2 * 64;
 
 /// The policy index of a legal move, below [`POLICY_SIZE`]; `None` for an under-promotion.
+#[inline]
 pub fn index(board: &Board, mv: Move) -> Option<u16> {
     matches!(mv.promotion, None | Some(Piece::Queen)).then(|| squares_index(board, mv))
 }
 
 /// The policy index of a legal move's two squares, whatever it promotes to.
+#[inline]
 pub fn squares_index(board: &Board, mv: Move) -> u16 {
     let mover = board.side_to_move();
     let from = mv.from.relative_to(mover) as u16;

@@ -92,8 +92,19 @@ impl Encoding {
         }
     }
 
+    /// A hash of the current position of `game` and of what else its planes and the policy indices of
+    /// its legal moves depend on: where two keys are equal, so is what a network says.
+    pub fn key(self, game: &Game) -> u64 {
+        let board = game.board();
+        match self {
+            Self::Canonical19 => board.hash() ^ canonical19::history_key(game),
+            Self::Absolute14 | Self::Canonical12 => board.hash(),
+        }
+    }
+
     /// The policy index of a legal move, `None` for a move the scheme cannot name
     /// (an under-promotion in a from-to scheme).
+    #[inline]
     pub fn index(self, game: &Game, mv: Move) -> Option<u16> {
         match self {
             Self::Canonical19 | Self::Canonical12 => from_to::index(game.board(), mv),

@@ -164,7 +164,7 @@ impl Spec {
     }
 
     /// How many logits the network has, those of the pair's squares included: see
-    /// [`from_to`](crate::encoding::from_to).
+    /// [`from_to`].
     pub fn policy_size(&self) -> usize {
         match &self.architecture {
             Architecture::Residual(_) => self.encoding.policy_size(),

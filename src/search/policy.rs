@@ -27,6 +27,9 @@ impl Player for Policy {
     }
 
     fn configure(&mut self, settings: &Settings) {
+        if settings.seed != self.settings.seed {
+            self.random = Random::of_option(settings.seed);
+        }
         self.settings = settings.clone();
     }
 
@@ -38,6 +41,10 @@ impl Player for Policy {
         _stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
     ) -> Result<Choice, PlayError> {
+        if game.legal_moves().is_empty() {
+            report(&Report::ended(game));
+            return Ok(Choice::default());
+        }
         let evaluation =
             self.evaluator.evaluate(game).map_err(|error| PlayError(error.to_string()))?;
         let mut priors = evaluation.priors;
@@ -53,50 +60,28 @@ impl Player for Policy {
         candidates.sort_by(|((_, a), _), ((_, b), _)| b.total_cmp(a));
         if self.settings.temperature > 0.0 && !candidates.is_empty() {
             let probabilities: Vec<f64> = candidates.iter().map(|((_, p), _)| *p).collect();
-            let drawn = draw(&probabilities, self.settings.temperature, self.random.unit());
+            let drawn = self.random.draw(&probabilities, self.settings.temperature);
             // The first line is the one that is played.
             candidates[..=drawn].rotate_right(1);
         }
 
-        let score = Score::Centipawns(centipawns(evaluation.value));
+        let value = self.evaluator.has_value().then_some(evaluation.value);
+        let score = value.map(Score::of_value);
         let line = |((mv, probability), mate): ((_, f64), Option<i32>)| Line {
             moves: vec![mv],
             score: match mate.or_else(|| is_mate(&played(game.board(), mv)).then_some(1)) {
-                Some(moves) => Score::Mate(moves),
+                Some(moves) => Some(Score::Mate(moves)),
                 None => score,
             },
             probability: Some(probability),
+            ..Line::default()
         };
         let lines: Vec<Line> = candidates.into_iter().map(line).collect();
         let best = lines.first().map(|line| line.moves[0]);
         let remark = lines.first().and_then(|line| line.probability).map(|probability| {
             format!("policy {:.1}% over {legal} legal moves{by}", 100.0 * probability)
         });
-        let value = self.evaluator.has_value().then_some(evaluation.value);
         report(&Report { depth: 1, nodes: 1, value, lines, remark });
         Ok(Choice { best, ponder: None })
     }
-}
-
-/// The value as a chess program shows it, by the formula of RDTChess.
-fn centipawns(value: f64) -> i32 {
-    (111.714_640_912 * (1.562_068_842_1 * value.clamp(-0.99, 0.99)).tan()) as i32
-}
-
-/// Which of the candidates, best first, a uniform number in [0, 1) picks when each is to be drawn
-/// in proportion to `probability^(1/temperature)`.
-fn draw(probabilities: &[f64], temperature: f64, unit: f64) -> usize {
-    let best = probabilities.first().copied().unwrap_or(0.0);
-    if best <= 0.0 {
-        return 0;
-    }
-    let weights = probabilities.iter().map(|p| (p / best).powf(1.0 / temperature));
-    let mut left = unit * weights.clone().sum::<f64>();
-    for (i, weight) in weights.enumerate() {
-        left -= weight;
-        if left < 0.0 {
-            return i;
-        }
-    }
-    0
 }

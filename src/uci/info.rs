@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The `info` lines of a report on the position `board`, `elapsed` after the search began: one for
-/// each of the best `multi_pv` candidate moves, then the remark, if any.
+/// each of the best `multi_pv` candidate moves, then the remark, if any, and what else there is to say of
+/// those moves.
 pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -> Vec<String> {
     let Report { depth, nodes, .. } = report;
     let time = elapsed.as_millis();
@@ -16,10 +17,10 @@ pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -
         .map(|(rank, line)| {
             let seldepth = line.moves.len().max(*depth as usize);
             let multipv = if multi_pv > 1 { format!(" multipv {rank}") } else { String::new() };
-            let score = score(line.score);
+            let score = line.score.map_or(String::new(), score);
             let pv = moves(board, line);
             format!(
-                "info depth {depth} seldepth {seldepth}{multipv} score {score} nodes {nodes} \
+                "info depth {depth} seldepth {seldepth}{multipv}{score} nodes {nodes} \
                  nps {nps} time {time} pv{pv}"
             )
         })
@@ -28,6 +29,9 @@ pub fn lines(report: &Report, board: &Board, elapsed: Duration, multi_pv: u32) -
         lines.push(format!("info depth {depth} nodes {nodes} nps {nps} time {time}"));
     }
     lines.extend(report.remark.as_deref().map(string));
+    lines.extend(
+        report.lines.iter().take(multi_pv as usize).filter_map(|line| figures(line, board)),
+    );
     lines.extend((multi_pv > 1).then(|| shares(report, board, multi_pv)).flatten());
     lines
 }
@@ -40,6 +44,14 @@ fn shares(report: &Report, board: &Board, multi_pv: u32) -> Option<String> {
     };
     let shares: Option<Vec<_>> = report.lines.iter().take(multi_pv as usize).map(share).collect();
     shares.filter(|shares| !shares.is_empty()).map(|shares| string(&shares.join(", ")))
+}
+
+/// What else the player counts of a candidate.
+fn figures(line: &Line, board: &Board) -> Option<String> {
+    let mv = notation::to_uci(board, *line.moves.first()?);
+    let figures: Vec<_> =
+        line.figures.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
+    (!figures.is_empty()).then(|| string(&format!("{mv}: {}", figures.join(", "))))
 }
 
 /// An `info string` line; control characters become blanks.
@@ -62,11 +74,11 @@ pub fn best_move(board: &Board, choice: Choice) -> String {
     line
 }
 
-/// A score as UCI writes it.
+/// A score as UCI writes it, a blank before it.
 fn score(score: Score) -> String {
     match score {
-        Score::Centipawns(value) => format!("cp {value}"),
-        Score::Mate(moves) => format!("mate {moves}"),
+        Score::Centipawns(value) => format!(" score cp {value}"),
+        Score::Mate(moves) => format!(" score mate {moves}"),
     }
 }
 
@@ -101,7 +113,7 @@ mod tests {
     fn report(lines: Vec<(Vec<Move>, Score)>) -> Report {
         let lines = lines
             .into_iter()
-            .map(|(moves, score)| Line { moves, score, probability: None })
+            .map(|(moves, score)| Line { moves, score: Some(score), ..Line::default() })
             .collect();
         Report { depth: 2, nodes: 3000, lines, ..Report::default() }
     }
@@ -148,6 +160,23 @@ mod tests {
         let text = lines(&report, &board, ELAPSED, 3);
         assert_eq!(text.last().unwrap(), "info string e2e4 50.0%, d2d4 24.7%");
         assert_eq!(lines(&report, &board, ELAPSED, 1).len(), 1);
+    }
+
+    #[test]
+    fn figures_of_the_moves_shown_and_no_score_where_there_is_none() {
+        let (board, one) = line("startpos", "e2e4");
+        let (_, two) = line("startpos", "d2d4");
+        let mut report = report(vec![(one, Score::Mate(1)), (two, Score::Mate(1))]);
+        for line in &mut report.lines {
+            line.score = None;
+            line.figures = vec![("from rank", 3.0), ("prediction", 1.737)];
+        }
+        let expected = [
+            "info depth 2 seldepth 2 nodes 3000 nps 2000 time 1500 pv e2e4",
+            "info string e2e4: from rank 3, prediction 1.737",
+        ];
+        assert_eq!(lines(&report, &board, ELAPSED, 1), expected);
+        assert_eq!(lines(&report, &board, ELAPSED, 2).len(), 4);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The options: one table from which the UCI listing, the command line and the README come.
 
+mod table;
+
 use super::command::shorten;
-use crate::search::Settings;
+use crate::search::{Settings, from_to, mcts};
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
+use table::{Field, Row, TABLE};
 
 /// The value of every option. [`Options::default`] holds the defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +19,7 @@ pub struct Options {
     pub backend: BackendKind,
     /// CPU threads.
     pub threads: u32,
-    /// Memory for remembered positions, in MiB.
+    /// See [`Settings::hash`].
     pub hash: u32,
     /// How many candidate moves to show.
     pub multi_pv: u32,
@@ -27,6 +29,14 @@ pub struct Options {
     pub temperature: f64,
     /// Time kept back from every clock for the way to the opponent and back, in milliseconds.
     pub move_overhead: u32,
+    /// See [`Settings::depth`].
+    pub depth: u32,
+    /// See [`Settings::seed`].
+    pub seed: u32,
+    /// How the tree search goes about it.
+    pub mcts: mcts::Parameters,
+    /// How the from/to player weighs moves.
+    pub from_to: from_to::Parameters,
     /// Whether the chess program may let us think on the opponent's time.
     pub ponder: bool,
     /// Where Syzygy endgame tables lie.
@@ -43,11 +53,15 @@ impl Default for Options {
             weights_file: String::new(),
             backend: BackendKind::Auto,
             threads: 1,
-            hash: 16,
-            multi_pv: 1,
+            hash: settings.hash,
+            multi_pv: settings.lines,
             finish_plies: settings.finish_plies.into(),
             temperature: settings.temperature,
             move_overhead: 10,
+            depth: settings.depth,
+            seed: settings.seed,
+            mcts: settings.mcts,
+            from_to: settings.from_to,
             ponder: false,
             syzygy_path: String::new(),
             show_wdl: false,
@@ -60,6 +74,12 @@ impl Default for Options {
 pub enum PlayerKind {
     /// The move that the network thinks most probable.
     Policy,
+    /// A tree search over the network.
+    Mcts,
+    /// Alpha-beta with a hand-written evaluation.
+    Minimax,
+    /// Alpha-beta over what two networks that score squares expect.
+    FromTo,
 }
 
 /// The backends there are.
@@ -70,156 +90,6 @@ pub enum BackendKind {
     /// The processor.
     Cpu,
 }
-
-/// Values that have names.
-trait Named: Copy + 'static {
-    const ALL: &'static [Self];
-    fn name(self) -> &'static str;
-}
-
-impl Named for PlayerKind {
-    const ALL: &'static [Self] = &[Self::Policy];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-        }
-    }
-}
-
-impl Named for BackendKind {
-    const ALL: &'static [Self] = &[Self::Auto, Self::Cpu];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-        }
-    }
-}
-
-/// An option's type and range, around its value in an [`Options`].
-enum Field<'a> {
-    Check(&'a mut bool),
-    Spin(&'a mut u32, RangeInclusive<u32>),
-    /// UCI has no such type: it is listed as a string.
-    Real(&'a mut f64, RangeInclusive<f64>),
-    Combo {
-        value: &'static str,
-        names: Vec<&'static str>,
-        pick: Box<dyn FnOnce(usize) + 'a>,
-    },
-    /// The second text stands for the empty string, which UCI cannot show. It must hold no word of
-    /// the `option` line (`default`, `name`): python-chess would stumble.
-    Path(&'a mut String, &'static str),
-}
-
-fn combo<T: Named>(value: &mut T) -> Field<'_> {
-    Field::Combo {
-        value: value.name(),
-        names: T::ALL.iter().map(|value| value.name()).collect(),
-        pick: Box::new(|index| *value = T::ALL[index]),
-    }
-}
-
-/// A row of the table.
-struct Row {
-    name: &'static str,
-    field: fn(&mut Options) -> Field<'_>,
-    /// The long command-line flag, without its dashes.
-    flag: Option<&'static str>,
-    /// Whether a change takes effect by loading a new player.
-    loads: bool,
-    help: &'static str,
-}
-
-const TABLE: &[Row] = &[
-    Row {
-        name: "Player",
-        field: |o| combo(&mut o.player),
-        flag: Some("player"),
-        loads: true,
-        help: "Who chooses the moves. `policy` plays what the network thinks most probable.",
-    },
-    Row {
-        name: "WeightsFile",
-        field: |o| Field::Path(&mut o.weights_file, "<built-in>"),
-        flag: Some("weights"),
-        loads: true,
-        help: "The network, a safetensors file. Left empty: the one built into the program.",
-    },
-    Row {
-        name: "Backend",
-        field: |o| combo(&mut o.backend),
-        flag: Some("backend"),
-        loads: true,
-        help: "What runs the network. `auto` takes the fastest that works here.",
-    },
-    Row {
-        name: "Threads",
-        field: |o| Field::Spin(&mut o.threads, 1..=64),
-        flag: Some("threads"),
-        loads: true,
-        help: "CPU threads.",
-    },
-    Row {
-        name: "Hash",
-        field: |o| Field::Spin(&mut o.hash, 1..=65536),
-        flag: None,
-        loads: false,
-        help: "Memory for remembered positions, in MiB. Without effect yet.",
-    },
-    Row {
-        name: "MultiPV",
-        // No position has more than 218 legal moves.
-        field: |o| Field::Spin(&mut o.multi_pv, 1..=218),
-        flag: None,
-        loads: false,
-        help: "How many candidate moves to show.",
-    },
-    Row {
-        name: "FinishPlies",
-        field: |o| Field::Spin(&mut o.finish_plies, 0..=3),
-        flag: None,
-        loads: false,
-        help: "Against a bare king, look this many plies ahead for mate and avoid stalemate.",
-    },
-    Row {
-        name: "Temperature",
-        field: |o| Field::Real(&mut o.temperature, 0.0..=10.0),
-        flag: None,
-        loads: false,
-        help: "0 plays the best move; above, moves are drawn at random, the more evenly the higher.",
-    },
-    Row {
-        name: "Move Overhead",
-        field: |o| Field::Spin(&mut o.move_overhead, 0..=5000),
-        flag: None,
-        loads: false,
-        help: "Milliseconds kept back from every clock for delays between program and server.",
-    },
-    Row {
-        name: "Ponder",
-        field: |o| Field::Check(&mut o.ponder),
-        flag: None,
-        loads: false,
-        help: "Tells chess programs that they may ask for thinking on the opponent's time.",
-    },
-    Row {
-        name: "SyzygyPath",
-        field: |o| Field::Path(&mut o.syzygy_path, "<empty>"),
-        flag: None,
-        loads: false,
-        help: "Folder of endgame tables. Without effect: accepted for programs that always set it.",
-    },
-    Row {
-        name: "UCI_ShowWDL",
-        field: |o| Field::Check(&mut o.show_wdl),
-        flag: None,
-        loads: false,
-        help: "Shares of win, draw and loss. Without effect: the networks predict no draws.",
-    },
-];
 
 impl Options {
     /// Sets the option `name` (upper or lower case alike) from text, as `setoption` does.
@@ -257,7 +127,16 @@ impl Options {
 
     /// What can change without loading a new player.
     pub fn settings(&self) -> Settings {
-        Settings { finish_plies: self.finish_plies as u8, temperature: self.temperature }
+        Settings {
+            finish_plies: self.finish_plies as u8,
+            temperature: self.temperature,
+            depth: self.depth,
+            lines: self.multi_pv,
+            hash: self.hash,
+            seed: self.seed,
+            mcts: self.mcts.clone(),
+            from_to: self.from_to.clone(),
+        }
     }
 
     /// [`Options::move_overhead`] as a time.
@@ -293,63 +172,6 @@ impl Options {
             let expects = (row.field)(&mut Self::default()).expects();
             Some(format!("--{flag:<9} {help} [{}: {expects}]", row.name))
         })
-    }
-}
-
-impl Field<'_> {
-    /// The UCI type.
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Check(_) => "check",
-            Self::Spin(..) => "spin",
-            Self::Real(..) | Self::Path(..) => "string",
-            Self::Combo { .. } => "combo",
-        }
-    }
-
-    /// The value as UCI shows it.
-    fn value(&self) -> String {
-        match self {
-            Self::Check(value) => value.to_string(),
-            Self::Spin(value, _) => value.to_string(),
-            Self::Real(value, _) => value.to_string(),
-            Self::Combo { value, .. } => (*value).into(),
-            Self::Path(value, empty) if value.is_empty() => (*empty).into(),
-            Self::Path(value, _) => value.to_string(),
-        }
-    }
-
-    /// What a value must be, in words.
-    fn expects(&self) -> String {
-        match self {
-            Self::Check(_) => "true or false".into(),
-            Self::Spin(_, range) => {
-                format!("a whole number from {} to {}", range.start(), range.end())
-            }
-            Self::Real(_, range) => format!("a number from {} to {}", range.start(), range.end()),
-            Self::Combo { names, .. } => names.join(" or "),
-            Self::Path(..) => "a path".into(),
-        }
-    }
-
-    /// Takes over the value that `text` states; `false`, and nothing changed, when it states none.
-    fn parse(self, text: &str) -> bool {
-        fn store<T>(to: &mut T, value: Option<T>) -> bool {
-            value.map(|value| *to = value).is_some()
-        }
-        match self {
-            Self::Check(to) => store(to, text.to_ascii_lowercase().parse().ok()),
-            Self::Spin(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
-            Self::Real(to, range) => store(to, text.parse().ok().filter(|v| range.contains(v))),
-            Self::Combo { names, pick, .. } => {
-                names.iter().position(|name| name.eq_ignore_ascii_case(text)).map(pick).is_some()
-            }
-            Self::Path(to, empty) => {
-                let empty = [empty, "<empty>"].contains(&text);
-                *to = if empty { String::new() } else { text.into() };
-                true
-            }
-        }
     }
 }
 

@@ -320,8 +320,8 @@ impl<W: Write> Session<W> {
             increment: go.increment[mover].unwrap_or_default(),
             moves_to_go: go.moves_to_go.filter(|&moves| moves > 0),
         });
-        let Go { depth, nodes, mate, move_time, .. } = *go;
-        Ok(Limits { depth, nodes, move_time, clock, mate, search_moves })
+        let Go { depth, nodes, mate, move_time, infinite, ponder, .. } = *go;
+        Ok(Limits { depth, nodes, move_time, clock, mate, search_moves, infinite, ponder })
     }
 
     /// Sets the worker on the search. While pondering no clock runs.
@@ -330,7 +330,7 @@ impl<W: Write> Session<W> {
             return;
         };
         search.stop = Arc::default();
-        let mut limits = search.limits.clone();
+        let mut limits = Limits { ponder: search.pondering, ..search.limits.clone() };
         if search.pondering {
             limits = Limits { clock: None, move_time: None, ..limits };
         }
@@ -367,8 +367,10 @@ impl<W: Write> Session<W> {
         {
             search.pondering = false;
             search.started = Instant::now();
+            let Limits { depth, nodes, mate, infinite, .. } = search.limits;
+            let ends = depth.is_some() || nodes.is_some() || mate.is_some() || infinite;
             let timed = search.limits.clock.is_some() || search.limits.move_time.is_some();
-            if timed && search.answer.is_none() {
+            if (timed || !ends) && search.answer.is_none() {
                 search.restart = true;
                 search.stop.store(true, Ordering::Relaxed);
             }

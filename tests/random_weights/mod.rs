@@ -38,6 +38,23 @@ pub fn residual(encoding: Encoding, sizes: Residual) -> Spec {
     spec(encoding, Architecture::Residual(sizes))
 }
 
+/// The published size of Sigma-Go: 256 x 10, whose convolutions have biases.
+#[allow(dead_code)] // As above.
+pub fn sigma_go() -> Spec {
+    let sizes = Residual {
+        channels: 256,
+        blocks: 10,
+        recurrence: 1,
+        gate: false,
+        se_width: None,
+        conv_bias: true,
+        policy_channels: 2,
+        value_channels: 1,
+        value_hidden: 256,
+    };
+    residual(Encoding::Absolute14, sizes)
+}
+
 /// A pair of square networks of these sizes.
 #[allow(dead_code)] // As above.
 pub fn pair(filters: usize, hidden: usize) -> Spec {

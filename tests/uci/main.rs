@@ -2,5 +2,7 @@
 
 mod players;
 mod program;
+#[path = "../random_weights/mod.rs"]
+mod random_weights;
 mod script;
 mod talk;

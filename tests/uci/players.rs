@@ -104,7 +104,7 @@ impl Fake {
     /// All that it was told, times up to the next second: some is gone already.
     fn describe(&self, game: &Game, limits: &Limits) -> String {
         let about = |time: Duration| time.as_millis().div_ceil(1000) * 1000;
-        let Settings { finish_plies, temperature } = self.settings;
+        let Settings { finish_plies, temperature, .. } = self.settings;
         let mut told = Vec::new();
         told.extend(limits.depth.map(|depth| format!("depth {depth}")));
         told.extend(limits.nodes.map(|nodes| format!("nodes {nodes}")));
@@ -126,7 +126,7 @@ impl Fake {
 
 fn report_of(moves: &[Move]) -> Report {
     let line =
-        |&mv: &Move| Line { moves: vec![mv], score: Score::Centipawns(0), probability: None };
+        |&mv: &Move| Line { moves: vec![mv], score: Some(Score::Centipawns(0)), ..Line::default() };
     Report { depth: 1, nodes: 1, lines: moves.iter().map(line).collect(), ..Report::default() }
 }
 

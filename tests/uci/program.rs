@@ -17,7 +17,7 @@ fn wait_for(talk: &Talk, start: &str) -> String {
 
 #[test]
 fn random_bytes_do_no_harm() {
-    let mut talk = Talk::with_program();
+    let mut talk = Talk::with_program(&[]);
     // xorshift64 (Marsaglia 2003): the same bytes in every run.
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let noise: Vec<u8> = (0..20_000)
@@ -39,7 +39,7 @@ fn random_bytes_do_no_harm() {
 
 #[test]
 fn a_long_game_is_read_quickly() {
-    let mut talk = Talk::with_program();
+    let mut talk = Talk::with_program(&[]);
     talk.send(b"isready\n");
     wait_for(&talk, "readyok");
     // 100 KB: knights out and home again, 5,000 times, ending with an open game's first move.
@@ -55,7 +55,7 @@ fn a_long_game_is_read_quickly() {
 
 #[test]
 fn a_line_without_end_is_refused() {
-    let mut talk = Talk::with_program();
+    let mut talk = Talk::with_program(&[]);
     let mut line = vec![b'x'; 3 << 20];
     line.extend(b"\nisready\n");
     talk.send(&line);
@@ -75,7 +75,7 @@ fn waiting_burns_no_time() {
         let (_, fields) = stat.rsplit_once(')').unwrap();
         fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
     }
-    let mut talk = Talk::with_program();
+    let mut talk = Talk::with_program(&[]);
     talk.send(b"position startpos moves f2f3 e7e5 g2g4 d8h4\nisready\n");
     wait_for(&talk, "readyok");
     talk.send(b"go infinite\n");

@@ -1,22 +1,43 @@
 //! Plays the cases of `uci_sessions.txt`; their form is described there.
 
 use crate::players;
+use crate::random_weights;
 use crate::talk::Talk;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const SESSIONS: &str = include_str!("../data/uci_sessions.txt");
 
 #[test]
 fn the_program_answers_as_written() {
-    play_cases(|player| player == "program");
+    play_cases(|player| ["program", "network"].contains(&player), &[]);
+}
+
+#[test]
+fn the_program_with_a_tree_search_answers_as_written() {
+    play_cases(|player| player == "program", &["--player", "mcts", "--nodes", "100"]);
+}
+
+#[test]
+fn the_program_with_minimax_answers_as_written() {
+    play_cases(|player| player == "program", &["--player", "minimax"]);
+}
+
+#[test]
+fn the_program_with_from_to_answers_as_written() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("uci-pair.safetensors");
+    let weights = random_weights::file(&random_weights::pair(4, 5), 1);
+    std::fs::write(&file, weights).unwrap();
+    let file = file.to_str().expect("the path is UTF-8");
+    play_cases(|player| player == "program", &["--player", "from-to", "--weights", file]);
 }
 
 #[test]
 fn the_session_handles_every_kind_of_player() {
-    play_cases(|player| player != "program");
+    play_cases(|player| !["program", "network"].contains(&player), &[]);
 }
 
-fn play_cases(chosen: impl Fn(&str) -> bool) {
+fn play_cases(chosen: impl Fn(&str) -> bool, arguments: &[&str]) {
     let mut played = 0;
     let mut failures = Vec::new();
     let begin = SESSIONS.find("\n== ").expect("there are cases");
@@ -25,7 +46,7 @@ fn play_cases(chosen: impl Fn(&str) -> bool) {
         let (player, _) = title.split_once(": ").expect("a title is PLAYER: text");
         if chosen(player) {
             played += 1;
-            let mut scene = Scene::begin(player, steps);
+            let mut scene = Scene::begin(player, steps, arguments);
             if let Err(message) = scene.play(steps) {
                 failures.push(format!("== {title}\n{message}\nsaid:\n{}", scene.said.join("\n")));
             }
@@ -47,9 +68,9 @@ struct Scene {
 }
 
 impl Scene {
-    fn begin(player: &str, steps: &str) -> Self {
+    fn begin(player: &str, steps: &str, arguments: &[&str]) -> Self {
         let talk = match player {
-            "program" => Talk::with_program(),
+            "program" | "network" => Talk::with_program(arguments),
             name => Talk::with_player(players::maker(name)),
         };
         let forbidden = steps.lines().filter_map(|step| step.strip_prefix("! "));

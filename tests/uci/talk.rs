@@ -27,8 +27,9 @@ enum Partner {
 
 impl Talk {
     /// Starts the program itself.
-    pub fn with_program() -> Self {
+    pub fn with_program(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fianchetto"))
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

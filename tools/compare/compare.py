@@ -191,7 +191,9 @@ def main() -> None:
             "differences": {k: dict(zip(("probability", "value"), v)) for k, v in different.items()},
             "milliseconds": results,
         }
-        Path(arguments.json).write_text(json.dumps(summary, indent=1) + "\n")
+        half_written = Path(f"{arguments.json}.part")
+        half_written.write_text(json.dumps(summary, indent=1) + "\n")
+        half_written.replace(arguments.json)
 
 
 if __name__ == "__main__":

@@ -107,11 +107,9 @@ impl Instructions {
         Self::ALL.into_iter().filter(has)
     }
 
-    /// The fastest here of those that the tests have run on. AVX-512 waits for a processor that has it: until
-    /// then it serves who asks for it.
+    /// The fastest here.
     pub fn preferred() -> Self {
-        let tested = Self::available().filter(|set| *set != Self::Avx512);
-        tested.last().unwrap_or(Self::Portable)
+        Self::available().last().unwrap_or(Self::Portable)
     }
 }
 

@@ -1,10 +1,12 @@
 use super::*;
+use crate::search::from_to::Prediction;
+use crate::search::mcts::Fpu;
 
 #[test]
 fn sets_every_kind() {
     let mut options = Options::default();
     for (name, value) in [
-        ("player", "POLICY"),
+        ("player", "From-To"),
         ("WeightsFile", "C:\\my nets\\a b.safetensors"),
         ("BACKEND", "cpu"),
         ("threads", "64"),
@@ -13,14 +15,40 @@ fn sets_every_kind() {
         ("FinishPlies", "0"),
         ("Temperature", "0.75"),
         ("move overhead", "0"),
+        ("depth", "60"),
+        ("Prediction", "Product"),
+        ("PredictionPlies", "1"),
+        ("TemperaturePlies", "0"),
+        ("Nodes", "1"),
+        ("BatchSize", "256"),
+        ("CPuct", "1"),
+        ("FPU", "Zero"),
+        ("FPUReduction", "0"),
+        ("VirtualLoss", "0.5"),
+        ("CachePercent", "0"),
+        ("RootNoise", "0.25"),
+        ("NoiseAlpha", "1.5"),
+        ("Seed", "2147483647"),
         ("Ponder", "True"),
         ("SyzygyPath", "/tables"),
         ("uci_showwdl", "true"),
     ] {
         options.set(name, value).unwrap();
     }
+    let mcts = mcts::Parameters {
+        cache_percent: 0,
+        batch_size: 256,
+        c_puct: 1.0,
+        fpu: Fpu::Zero,
+        fpu_reduction: 0.0,
+        virtual_loss: 0.5,
+        root_noise: 0.25,
+        noise_alpha: 1.5,
+        temperature_plies: 0,
+        nodes: 1,
+    };
     let expected = Options {
-        player: PlayerKind::Policy,
+        player: PlayerKind::FromTo,
         weights_file: "C:\\my nets\\a b.safetensors".into(),
         backend: BackendKind::Cpu,
         threads: 64,
@@ -29,12 +57,26 @@ fn sets_every_kind() {
         finish_plies: 0,
         temperature: 0.75,
         move_overhead: 0,
+        depth: 60,
+        seed: i32::MAX as u32,
+        mcts: mcts.clone(),
+        from_to: from_to::Parameters { prediction: Prediction::Product, prediction_plies: 1 },
         ponder: true,
         syzygy_path: "/tables".into(),
         show_wdl: true,
     };
     assert_eq!(options, expected);
-    assert_eq!(options.settings(), Settings { finish_plies: 0, temperature: 0.75 });
+    let settings = Settings {
+        finish_plies: 0,
+        temperature: 0.75,
+        depth: 60,
+        lines: 218,
+        hash: 65536,
+        seed: i32::MAX as u32,
+        mcts,
+        from_to: expected.from_to,
+    };
+    assert_eq!(options.settings(), settings);
 }
 
 #[test]
@@ -102,7 +144,7 @@ fn flags_and_assignments_name_the_same_options() {
     assert_eq!(options, expected);
     assert_eq!(Options::name_of_flag("weights"), Some("WeightsFile"));
     assert_eq!(Options::name_of_flag("thread"), None);
-    assert_eq!(Options::flag_help().count(), 4);
+    assert_eq!(Options::flag_help().count(), 6);
 }
 
 #[test]
@@ -127,13 +169,13 @@ fn only_some_changes_need_a_new_player() {
 fn lists_as_uci_wants() {
     let lines: Vec<_> = Options::listing().collect();
     for line in [
-        "option name Player type combo default policy var policy",
+        "option name Player type combo default policy var policy var mcts var minimax var from-to",
         "option name WeightsFile type string default <built-in>",
         "option name Backend type combo default auto var auto var cpu",
         "option name Threads type spin default 1 min 1 max 64",
         "option name Temperature type string default 0",
         "option name Move Overhead type spin default 10 min 0 max 5000",
-        "option name Hash type spin default 16 min 1 max 65536",
+        "option name Hash type spin default 128 min 1 max 65536",
         "option name SyzygyPath type string default <empty>",
         "option name UCI_ShowWDL type check default false",
     ] {

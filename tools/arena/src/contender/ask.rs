@@ -20,7 +20,7 @@ pub struct Asker {
 }
 
 enum Who {
-    Network(Evaluator),
+    Network(Box<Evaluator>),
     Player(Box<dyn Opponent>),
 }
 
@@ -77,9 +77,10 @@ impl Asker {
     /// In one line, when it cannot be started.
     pub fn start(contender: &Contender, budget: &Budget, terms: Terms) -> Result<Self, String> {
         let label = contender.label.clone();
+        let failed = |error: String| format!("{label}: {error}");
         let who = match &contender.kind {
             Kind::Player(options) if contender.is_network() => {
-                Who::Network(engine::evaluator(options).map_err(|e| format!("{label}: {e}"))?)
+                Who::Network(engine::evaluator(options).map_err(failed)?.into())
             }
             _ => Who::Player(contender.start(terms)?),
         };

@@ -40,7 +40,9 @@ impl Opponent for InProcess {
         let first = last.lines.first();
         Ok(Answer {
             best,
-            score: first.filter(|line| line.moves.first() == Some(&best)).map(|line| line.score),
+            score: first
+                .filter(|line| line.moves.first() == Some(&best))
+                .and_then(|line| line.score),
             depth: Some(last.depth),
             ranking: last.lines.iter().filter_map(|line| line.moves.first().copied()).collect(),
         })
