@@ -149,7 +149,7 @@ impl Cpu {
     /// Prepares a network to run as the settings say.
     ///
     /// # Errors
-    /// When this processor lacks the instruction set.
+    /// When this processor lacks the instruction set, or the network has nothing for the algorithm.
     pub fn with(network: Network, settings: Settings) -> Result<Self, BackendError> {
         let available: Vec<Instructions> = Instructions::available().collect();
         let instructions = settings.instructions.unwrap_or_else(Instructions::preferred);
@@ -158,6 +158,15 @@ impl Cpu {
             return Err(BackendError(format!(
                 "this processor has no {instructions}, expected {}",
                 available.join(" or ")
+            )));
+        }
+        if let (Architecture::SquarePair(_), Some(algorithm)) =
+            (&network.spec.architecture, settings.algorithm)
+            && algorithm != Algorithm::Direct
+        {
+            return Err(BackendError(format!(
+                "{algorithm} is for 3x3 convolutions, those of a square pair are 2x2: expected {}",
+                Algorithm::Direct
             )));
         }
         Ok(Self::run_on(instructions, network, settings))
