@@ -5,7 +5,7 @@
 
 use super::legal_move;
 use crate::chess::notation::king_destination;
-use crate::chess::{Board, Move, Piece, Rank, Square};
+use crate::chess::{Board, Color, Move, Piece, Rank, Square};
 
 /// How many policy indices.
 pub const POLICY_SIZE: usize = 64 * 64;
@@ -23,10 +23,10 @@ pub fn index(board: &Board, mv: Move) -> Option<u16> {
 /// The policy index of a legal move's two squares, whatever it promotes to.
 #[inline]
 pub fn squares_index(board: &Board, mv: Move) -> u16 {
-    let mover = board.side_to_move();
-    let from = mv.from.relative_to(mover) as u16;
-    let to = king_destination(board, mv).relative_to(mover) as u16;
-    from * 64 + to
+    // For Black every rank changes places with its mirror image.
+    let mirror = if board.side_to_move() == Color::White { 0 } else { 0b111_000 };
+    let (from, to) = (mv.from as u16, king_destination(board, mv) as u16);
+    (from ^ mirror) * 64 + (to ^ mirror)
 }
 
 /// The legal move with this policy index, a queen where a pawn promotes; `None` when there is none.
