@@ -260,31 +260,35 @@ impl Evaluator {
 
 /// Refuses what is no number; `of` says what the numbers are.
 fn finite(numbers: &[f32], of: &'static str, board: &Board) -> Result<(), EvaluateError> {
-    match numbers.iter().find(|number| !number.is_finite()) {
-        None => Ok(()),
-        Some(&found) => Err(EvaluateError::Number { found, of, fen: board.to_string() }),
+    // Without a way out of the loop it is several times faster.
+    if numbers.iter().fold(true, |all, number| all & number.is_finite()) {
+        return Ok(());
     }
+    let found = numbers.iter().find(|number| !number.is_finite()).copied().unwrap_or(f32::NAN);
+    Err(EvaluateError::Number { found, of, fen: board.to_string() })
 }
 
 /// `exp(x - max) / sum` of the logits, which belong to the moves that have an index; 0 for the others.
 fn softmax(logits: impl Iterator<Item = f32>, indices: &[u16], probabilities: &mut [f64]) {
-    let named = |indices: &[u16], i: usize| indices[i] != NAMELESS;
-    let places = (0..indices.len()).filter(|&i| named(indices, i));
+    let mut logits = logits;
     let mut max = f64::NEG_INFINITY;
-    for (i, logit) in places.zip(logits) {
-        probabilities[i] = logit.into();
-        max = max.max(probabilities[i]);
+    for (probability, &index) in probabilities.iter_mut().zip(indices) {
+        let logit = if index == NAMELESS { None } else { logits.next() };
+        *probability = logit.map_or(f64::NEG_INFINITY, f64::from);
+        max = if *probability > max { *probability } else { max };
+    }
+    if max == f64::NEG_INFINITY {
+        // No named move at all: nothing to share out.
+        probabilities.fill(0.0);
+        return;
     }
     let mut sum = 0.0;
-    for (i, probability) in probabilities.iter_mut().enumerate() {
-        *probability = if named(indices, i) { (*probability - max).exp() } else { 0.0 };
+    for probability in &mut *probabilities {
+        *probability = (*probability - max).exp();
         sum += *probability;
     }
-    // No named move at all: nothing to share out.
-    if sum > 0.0 {
-        let scale = 1.0 / sum;
-        probabilities.iter_mut().for_each(|probability| *probability *= scale);
-    }
+    let scale = 1.0 / sum;
+    probabilities.iter_mut().for_each(|probability| *probability *= scale);
 }
 
 #[cfg(test)]
