@@ -190,6 +190,7 @@ impl Playouts {
             }
             self.path.push(ordinal as u8);
             at = tree.child(at, ordinal);
+            tree.prefetch(at);
             self.game.play_legal(tree.node(at).mv());
         }
     }
