@@ -23,16 +23,15 @@ pub struct Evaluator {
     queue: Vec<Queued>,
     batch: Batch,
     outputs: Outputs,
-    /// The priors of all positions in the queue, one after the other.
+    /// The priors of all positions in the queue, one after the other. Of a position that waits for the backend
+    /// they are what is to be added to the logits: 0, or [`NEVER`].
     priors: Vec<f64>,
-    /// The policy index of each of their moves, [`NAMELESS`] for one that the encoding cannot name.
-    indices: Vec<u16>,
     calls: u64,
     evaluated: u64,
 }
 
-/// In place of a policy index; no scheme has so many.
-const NAMELESS: u16 = u16::MAX;
+/// The logit of a move that the encoding cannot name.
+const NEVER: f64 = f64::NEG_INFINITY;
 
 /// A position in the queue.
 struct Queued {
@@ -112,7 +111,6 @@ impl Evaluator {
             batch: Batch::new(encoding.planes()),
             outputs: Outputs::default(),
             priors: Vec::new(),
-            indices: Vec::new(),
             calls: 0,
             evaluated: 0,
         }
@@ -175,17 +173,13 @@ impl Evaluator {
         self.queue.clear();
         self.batch.clear();
         self.priors.clear();
-        self.indices.clear();
     }
 
     /// Adds the current position of `game` to the queue; `moves` are its legal moves.
     pub fn queue(&mut self, game: &Game, moves: &[Move]) {
         let start = self.priors.len();
-        let index = |&mv: &Move| self.encoding.index(game, mv).unwrap_or(NAMELESS);
-        self.indices.extend(moves.iter().map(index));
-        self.priors.resize(start + moves.len(), 0.0);
-        let (priors, indices) = (&mut self.priors[start..], &self.indices[start..]);
-        let named = || indices.iter().copied().filter(|&index| index != NAMELESS);
+        let logit = |&mv: &Move| if self.encoding.has_index(mv) { 0.0 } else { NEVER };
+        self.priors.extend(moves.iter().map(logit));
 
         let key = self.encoding.key(game);
         let sign = self.encoding.value_for_mover(game, 1.0);
@@ -197,16 +191,17 @@ impl Evaluator {
             in_batch: None,
             board: game.board().clone(),
         };
-        match self.cache.get(key, named().count()) {
+        match self.cache.get(key, moves.len()) {
             Some((value, logits)) => {
                 queued.value = sign * value;
-                softmax(logits, indices, priors);
+                softmax(logits, &mut self.priors[start..]);
             }
             None => {
                 queued.in_batch = Some(self.batch.len());
-                self.batch.push(|planes, wanted| {
+                self.batch.push(|planes, indices| {
                     self.encoding.encode(game, planes);
-                    wanted.extend(named());
+                    // Of a move that has no index any logit will do.
+                    self.encoding.targets(game, moves, indices);
                 });
             }
         }
@@ -235,8 +230,7 @@ impl Evaluator {
             finite(&[value], "value", &queued.board)?;
             self.cache.put(queued.key, value, logits);
             queued.value = queued.sign * value;
-            let at = queued.priors.clone();
-            softmax(logits.iter().copied(), &self.indices[at.clone()], &mut self.priors[at]);
+            softmax(logits.iter().copied(), &mut self.priors[queued.priors.clone()]);
         }
         Ok(self.batch.len() as u32)
     }
@@ -268,16 +262,14 @@ fn finite(numbers: &[f32], of: &'static str, board: &Board) -> Result<(), Evalua
     Err(EvaluateError::Number { found, of, fen: board.to_string() })
 }
 
-/// `exp(x - max) / sum` of the logits, which belong to the moves that have an index; 0 for the others.
-fn softmax(logits: impl Iterator<Item = f32>, indices: &[u16], probabilities: &mut [f64]) {
-    let mut logits = logits;
-    let mut max = f64::NEG_INFINITY;
-    for (probability, &index) in probabilities.iter_mut().zip(indices) {
-        let logit = if index == NAMELESS { None } else { logits.next() };
-        *probability = logit.map_or(f64::NEG_INFINITY, f64::from);
+/// `exp(x - max) / sum` of the sums of the logits and of what is there, 0 or [`NEVER`].
+fn softmax(logits: impl Iterator<Item = f32>, probabilities: &mut [f64]) {
+    let mut max = NEVER;
+    for (probability, logit) in probabilities.iter_mut().zip(logits) {
+        *probability += f64::from(logit);
         max = if *probability > max { *probability } else { max };
     }
-    if max == f64::NEG_INFINITY {
+    if max == NEVER {
         // No named move at all: nothing to share out.
         probabilities.fill(0.0);
         return;

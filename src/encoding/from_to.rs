@@ -14,10 +14,16 @@ pub const POLICY_SIZE: usize = 64 * 64;
 /// to. Their logits' sum is the logit of a move.
 pub const WITH_SQUARES: usize = POLICY_SIZE + 2 * 64;
 
+/// Whether a move has an index: all but under-promotions have one.
+#[inline]
+pub fn has_index(mv: Move) -> bool {
+    matches!(mv.promotion, None | Some(Piece::Queen))
+}
+
 /// The policy index of a legal move, below [`POLICY_SIZE`]; `None` for an under-promotion.
 #[inline]
 pub fn index(board: &Board, mv: Move) -> Option<u16> {
-    matches!(mv.promotion, None | Some(Piece::Queen)).then(|| squares_index(board, mv))
+    has_index(mv).then(|| squares_index(board, mv))
 }
 
 /// The policy index of a legal move's two squares, whatever it promotes to.
