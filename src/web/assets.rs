@@ -19,6 +19,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     ("/board.js", SCRIPT, include_bytes!("page/board.js")),
     ("/drag.js", SCRIPT, include_bytes!("page/drag.js")),
     ("/moves.js", SCRIPT, include_bytes!("page/moves.js")),
+    ("/pieces.js", SCRIPT, include_bytes!("page/pieces.js")),
     ("/players.js", SCRIPT, include_bytes!("page/players.js")),
     ("/promotion.js", SCRIPT, include_bytes!("page/promotion.js")),
     ("/thoughts.js", SCRIPT, include_bytes!("page/thoughts.js")),

@@ -21,7 +21,6 @@ pub struct Thought {
     value: Option<f64>,
     /// The candidates, best first.
     lines: Vec<Candidate>,
-    remark: Option<String>,
     /// Why there is no thought.
     error: Option<String>,
 }
@@ -45,13 +44,12 @@ impl Thought {
     pub fn new(game: &Game, report: &Report) -> Self {
         let board = game.board();
         let white = board.side_to_move() == Color::White;
-        let Report { depth, nodes, value, lines, remark } = report;
+        let Report { depth, nodes, value, lines, .. } = report;
         Self {
             nodes: *nodes,
             depth: *depth,
             value: value.map(|value| if white { value } else { -value }),
             lines: lines.iter().take(LINES).filter_map(|line| candidate(board, line)).collect(),
-            remark: remark.clone(),
             error: None,
         }
     }
