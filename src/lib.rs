@@ -11,6 +11,7 @@
 //! - [`search`]: how a move is chosen: the [`search::Player`] trait and its implementations.
 //! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
 //! - `web`: the browser board (feature `web`); it knows players, never a network.
+//! - [`engine`]: from options to a player, for whoever starts one; it knows every room.
 //!
 //! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
 #![deny(missing_docs)]
@@ -18,6 +19,7 @@
 pub mod backend;
 pub mod chess;
 pub mod encoding;
+pub mod engine;
 pub mod evaluator;
 pub mod network;
 pub mod search;

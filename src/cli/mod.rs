@@ -3,7 +3,6 @@
 mod arguments;
 mod bench;
 mod describe;
-mod engine;
 #[cfg_attr(not(feature = "web"), path = "no_play.rs")]
 mod play;
 mod predict;
@@ -11,6 +10,7 @@ mod search_speed;
 mod speed;
 
 use arguments::Command;
+use fianchetto::engine;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! `play`: the browser board.
 
 use super::arguments::Play;
-use super::{Failure, engine, tell};
+use super::{Failure, tell};
+use fianchetto::engine;
 use fianchetto::uci::Options;
 use fianchetto::web::{self, Server};
 use std::io::Write;

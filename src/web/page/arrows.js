@@ -40,9 +40,7 @@ export class Arrows {
     path.setAttribute("transform", `translate(${x1} ${y1}) rotate(${angle})`);
     path.setAttribute("opacity", (0.35 + 0.5 * Math.sqrt(share)).toFixed(2));
     if (p == null) return [path];
-    // The label lies on the shaft, near the head.
-    const along = Math.max(0.5, 1 - 0.75 / length);
-    const [x, y] = [x1 + (x2 - x1) * along, y1 + (y2 - y1) * along];
+    const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
     const words = percent(p).replace(" ", "");
     const text = document.createElementNS(SVG, "text");
     text.textContent = words;

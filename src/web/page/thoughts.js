@@ -88,5 +88,6 @@ function words(state, thought) {
   if (!thought) return state.analysis.kind === "person" ? "Nobody looks at the position." : "…";
   if (thought.error) return thought.error;
   const value = thought.value == null ? "No value" : `Value ${signed(thought.value)} for White`;
-  return `${value}, ${thought.nodes} ${thought.nodes === 1 ? "position" : "positions"}, depth ${thought.depth}`;
+  const work = thought.nodes === 1 ? "1 position" : `${thought.nodes} positions, depth ${thought.depth}`;
+  return `${value}, ${work}`;
 }
