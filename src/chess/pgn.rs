@@ -200,6 +200,10 @@ fn number(game: &Game) -> String {
 
 /// `e4` of `1.e4`, `1...e4` and `e4`; nothing of `1.`, `...`, `$3` and `!?`.
 fn without_number(word: &str) -> &str {
+    // `--` is a move that nobody may play; other signs judge the one before.
+    if word == "--" {
+        return word;
+    }
     if word.starts_with('$') || word.chars().all(|c| "!?+-=/\\~".contains(c)) {
         return "";
     }
