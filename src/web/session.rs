@@ -96,7 +96,7 @@ pub struct State {
     pub mover: Work,
     pub analyst: Work,
     /// Counts the changes, of all but thoughts and of thoughts.
-    versions: (u64, u64),
+    pub versions: (u64, u64),
     /// The state as JSON.
     text: Arc<str>,
     listeners: usize,

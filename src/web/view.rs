@@ -11,6 +11,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct View<'a> {
     id: &'a str,
+    /// Grows with every change.
+    version: u64,
     /// Where the game began and where it is, in Forsyth-Edwards notation.
     start: String,
     fen: String,
@@ -69,6 +71,7 @@ pub fn state(id: &str, state: &State) -> String {
     let moves = if outcome.is_some() { Vec::new() } else { game.legal_moves() };
     let view = View {
         id,
+        version: state.versions.0,
         start: history.start().fen(),
         fen: game.fen(),
         ply: history.ply(),

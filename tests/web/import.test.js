@@ -17,7 +17,7 @@ test("a good position, one that is mended and bad ones", async () => {
   await board.page.waitForFunction(() => document.querySelector("#notes").textContent.includes("'K' dropped"));
   assert.equal(await board.placement(), "4k3/8/8/8/8/8/4P3/4K3");
   for (const [text, reason] of [
-    ["4k3/8/8/8/8/8/4P3 w - - 0 1", "7 ranks"],
+    ["4k3/8/8/8/8/8/4P3 w - - 0 1", "7 rank"],
     ["4k3/8/8/8/8/8/4P3/4X3 w - - 0 1", "'X'"],
     ["8/8/8/8/8/8/8/4K3 w - - 0 1", "king"],
   ]) {

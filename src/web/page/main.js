@@ -48,6 +48,8 @@ const isPerson = (side) => state[side].kind === "person";
 const watching = () => !isPerson("white") && !isPerson("black");
 
 function show(next) {
+  // An answer may come later than the news of what followed.
+  if (next.id === state?.id && next.version < state.version) return;
   const before = state;
   state = next;
   const isOther = before?.id !== state.id || before.start !== state.start;
