@@ -93,10 +93,6 @@ impl Requests {
                     self.buffer.drain(..bytes);
                     break (request, length, waits);
                 }
-                None if self.buffer.len() > MAX_HEAD => {
-                    let what = format!("the request's head is longer than {MAX_HEAD} bytes");
-                    return Err(Interrupted::Refused(Refusal(431, what)));
-                }
                 None => self.read_some(deadline)?,
             }
         };
@@ -169,8 +165,11 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let length = match parsed.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
+        Ok(httparse::Status::Complete(length)) if length <= MAX_HEAD => length,
+        Ok(httparse::Status::Partial) if bytes.len() <= MAX_HEAD => return Ok(None),
+        Ok(_) => {
+            return Err(Refusal(431, format!("the request's head is longer than {MAX_HEAD} bytes")));
+        }
         Err(httparse::Error::TooManyHeaders) => {
             return Err(Refusal(431, format!("more than {MAX_HEADERS} headers")));
         }

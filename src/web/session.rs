@@ -9,7 +9,7 @@ use super::history::History;
 use super::seat::Seat;
 use super::thought::Thought;
 use super::view;
-use crate::chess::{Color, Game, pgn};
+use crate::chess::{Color, Game, pgn, quoted};
 use crate::search::{Choice, Report};
 use crate::uci::Options;
 use serde::Deserialize;
@@ -240,7 +240,10 @@ impl Session {
             }
             let history = &mut state.history;
             let mv = history.read(text).and_then(|mv| history.play(mv));
-            mv.map_err(|error| Rejection::Unusable(error.to_string()))?;
+            mv.map_err(|error| {
+                // The position is before everybody's eyes.
+                Rejection::Unusable(format!("{} cannot be played: {}", quoted(&error.text), error.reason))
+            })?;
             state.moved();
             state.paused = false;
             Ok(())

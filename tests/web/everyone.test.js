@@ -86,21 +86,32 @@ test("a finger that drags a piece moves it, one that drags an empty square scrol
 
 test("the page is painted at once and a reply shows at once", async () => {
   const board = await given.open();
-  // The best of some tries: the machine may have other things to do.
+  const { page } = board;
+  // The best of some tries, beyond what this machine takes for next to nothing: it may have other things to do.
   const best = async (measure, limit) => {
     const times = [];
     while (!(Math.min(...times) < limit) && times.length < 20) times.push(await measure());
-    assert.ok(Math.min(...times) < limit, `${times} ms`);
+    assert.ok(Math.min(...times) < limit, `${times} ms, limit ${limit}`);
+    return Math.min(...times);
   };
-  await best(async () => {
-    await board.page.reload();
-    await board.ready();
-    return board.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity);
-  }, 100);
-  await best(async () => {
+  const painted = async (path) => {
+    await page.goto(given.url + path);
+    await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+    return page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+  };
+  const line = Math.min(await painted("api"), await painted("api"), await painted("api"));
+  const paint = await best(() => painted(""), line + 100);
+  await board.ready();
+  const asked = () => page.evaluate(async () => {
+    const began = performance.now();
+    await (await fetch("/icon.svg")).text();
+    return performance.now() - began;
+  });
+  const request = Math.min(await asked(), await asked(), await asked());
+  const reply = await best(async () => {
     await board.begun("white");
     await board.atPly(0);
-    const time = board.page.evaluate(() => new Promise((resolve) => {
+    return page.evaluate(() => new Promise((resolve) => {
       const began = performance.now();
       new MutationObserver((_, observer) => {
         if (!document.querySelector('#moves [data-ply="2"][aria-current]')) return;
@@ -110,7 +121,7 @@ test("the page is painted at once and a reply shows at once", async () => {
       document.querySelector('[data-square="e2"]').click();
       document.querySelector('[data-square="e4"]').click();
     }));
-    return time;
-  }, 100);
+  }, request + 100);
+  console.log(`first paint ${paint} ms (a line of text ${line} ms), reply ${reply} ms (a request ${request} ms)`);
   await board.close();
 });
