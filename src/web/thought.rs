@@ -5,7 +5,7 @@ use crate::search::{Line, Report, Score};
 use serde::Serialize;
 
 /// Candidate moves shown at most.
-const LINES: usize = 8;
+const LINES: usize = 6;
 
 /// Moves shown of what is expected at most.
 const MOVES: usize = 8;

@@ -11,7 +11,7 @@ test("the policy's moves: arrows and percentages", async () => {
   await board.page.check("#arrows");
   await board.page.waitForSelector("#arrow-layer path", { state: "attached" });
   const shares = await board.page.$$eval("#lines .share", (cells) => cells.slice(1).map((cell) => parseFloat(cell.textContent)));
-  assert.equal(shares.length, 8);
+  assert.equal(shares.length, 6);
   assert.ok(shares.every((share, i) => i === 0 || share <= shares[i - 1]), shares.join());
   assert.match(await board.page.locator("#thought").textContent(), /^Value [+−]0\.\d\d for White, 1 position$/);
   await board.page.uncheck("#arrows");
