@@ -35,7 +35,9 @@ async def listen(host, port, path, heard):
         writer.close()
 
 
-async def client(host, port, end, times, heard):
+async def client(host, port, delay, end, times, heard):
+    # People do not all move in the same moment.
+    await asyncio.sleep(delay)
     status, state = await ask(host, port, "POST", "/api/games", {})
     assert status == 201, state
     path = f"/api/games/{state['id']}"
@@ -68,7 +70,7 @@ async def main(url, clients=50, seconds=60):
     times, heard = [], [0]
     listening = asyncio.create_task(listen(host, port, path, [0]))
     end = time.monotonic() + seconds
-    await asyncio.gather(*(client(host, port, end, times, heard) for _ in range(clients)))
+    await asyncio.gather(*(client(host, port, i / clients, end, times, heard) for i in range(clients)))
     _, state = await ask(host, port, "GET", path)
     listening.cancel()
     times.sort()
