@@ -168,7 +168,10 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
         Ok(httparse::Status::Complete(length)) if length <= MAX_HEAD => length,
         Ok(httparse::Status::Partial) if bytes.len() <= MAX_HEAD => return Ok(None),
         Ok(_) => {
-            return Err(Refusal(431, format!("the request's head is longer than {MAX_HEAD} bytes")));
+            return Err(Refusal(
+                431,
+                format!("the request's head is longer than {MAX_HEAD} bytes"),
+            ));
         }
         Err(httparse::Error::TooManyHeaders) => {
             return Err(Refusal(431, format!("more than {MAX_HEADERS} headers")));

@@ -242,7 +242,11 @@ impl Session {
             let mv = history.read(text).and_then(|mv| history.play(mv));
             mv.map_err(|error| {
                 // The position is before everybody's eyes.
-                Rejection::Unusable(format!("{} cannot be played: {}", quoted(&error.text), error.reason))
+                Rejection::Unusable(format!(
+                    "{} cannot be played: {}",
+                    quoted(&error.text),
+                    error.reason
+                ))
             })?;
             state.moved();
             state.paused = false;
