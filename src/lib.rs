@@ -14,7 +14,7 @@
 //! - [`engine`]: from options to a player, for whoever starts one; it knows every room.
 //!
 //! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
-#![deny(missing_docs)]
+#![deny(missing_docs, clippy::undocumented_unsafe_blocks)]
 
 pub mod backend;
 pub mod chess;

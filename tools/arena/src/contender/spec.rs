@@ -4,7 +4,7 @@ use super::{EngineCommand, Kind};
 use crate::limits::Budget;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use fianchetto::uci::{OptionError, Options};
+use fianchetto::uci::Options;
 
 /// A contender as it was named.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,14 +38,15 @@ impl Contender {
                 contender.label = value.to_owned();
                 continue;
             }
-            match options.set(key, value) {
-                Ok(()) if !random => {}
-                Err(error @ OptionError::Unknown(_)) => {
-                    // What the engine has no option for may be a limit.
-                    contender.budget.set(key, value).unwrap_or(Err(error.to_string()))?;
-                }
-                Ok(()) => return Err("random takes no option but name".to_owned()),
-                Err(error) => return Err(error.to_string()),
+            // A limit comes before an option of the same name.
+            match contender.budget.set(key, value) {
+                Some(read) => read?,
+                None => match options.set(key, value) {
+                    Ok(()) if random => {
+                        return Err("random takes no option but name".to_owned());
+                    }
+                    read => read.map_err(|error| error.to_string())?,
+                },
             }
         }
         if !random {
