@@ -238,7 +238,7 @@ mod tests {
             read_head(b"POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}").unwrap();
         let head = head.unwrap();
         assert_eq!((head.request.method.as_str(), head.request.path.as_str()), ("POST", "/a"));
-        assert_eq!((head.bytes, head.length, head.waits), (49, 2, false));
+        assert_eq!((head.bytes, head.length, head.waits), (50, 2, false));
         assert!(head.request.keeps_alive);
         for (text, expected) in [
             ("GET / HTTP/1.1\r\n", Ok(false)),
