@@ -10,6 +10,7 @@
 //! - [`evaluator`]: games in, priors over the legal moves and a value out.
 //! - [`search`]: how a move is chosen: the [`search::Player`] trait and its implementations.
 //! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
+//! - `web`: the browser board (feature `web`); it knows players, never a network.
 //! - [`engine`]: from options to a player, for whoever starts one; it knows every room.
 //!
 //! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
@@ -23,6 +24,8 @@ pub mod evaluator;
 pub mod network;
 pub mod search;
 pub mod uci;
+#[cfg(feature = "web")]
+pub mod web;
 
 // The tests in here share modules with those in `tests/`, which know this crate by its name.
 #[cfg(test)]

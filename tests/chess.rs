@@ -5,7 +5,7 @@
 
 mod random;
 
-use fianchetto::chess::{Board, Color, Game, Move, Outcome, fen, notation};
+use fianchetto::chess::{Board, Color, Game, Move, Outcome, fen, notation, pgn};
 use random::Random;
 use std::collections::BTreeSet;
 
@@ -302,4 +302,83 @@ fn no_input_panics() {
         game.outcome();
     }
     assert!(accepted > 2_000, "only {accepted} texts got past the reader");
+}
+
+/// A text with `\n`, `\r`, `\\` and `\u{feff}` in place of the characters.
+fn unescaped(text: &str) -> String {
+    let text = text.replace(r"\\", "\u{0}").replace(r"\n", "\n").replace(r"\r", "\r");
+    text.replace(r"\u{feff}", "\u{feff}").replace('\u{0}', r"\")
+}
+
+#[test]
+fn pgn_is_read_as_python_chess_does_and_mistakes_are_named() {
+    for case in cases(include_str!("data/pgn.tsv")) {
+        let [text, expected, detail] = case[..] else { panic!("{case:?}") };
+        let text = unescaped(text);
+        match pgn::read(&text) {
+            Err(error) => {
+                assert_eq!(expected, "ERROR", "{text:?}: {error}");
+                assert!(error.to_string().contains(&unescaped(detail)), "{text:?}: {error}");
+            }
+            Ok(read) => {
+                let mut board = read.start.board().clone();
+                assert_eq!(read.start.fen(), detail, "{text:?}");
+                let written = read.moves.iter().map(|&mv| {
+                    let uci = notation::to_uci(&board, mv);
+                    board.play_unchecked(mv);
+                    uci
+                });
+                let written: Vec<String> = written.collect();
+                let found = if written.is_empty() { "-".to_owned() } else { written.join(" ") };
+                assert_eq!(found, expected, "{text:?}");
+                // What was written is read again as the same.
+                let tags: Vec<_> = read
+                    .tags
+                    .iter()
+                    .filter(|(name, _)| !["FEN", "SetUp"].contains(&&**name))
+                    .collect();
+                let pairs: Vec<_> = tags.iter().map(|(name, value)| (&**name, &**value)).collect();
+                let text = pgn::write(&pairs, &read.start, &read.moves, &read.result).unwrap();
+                if read.tags.is_empty() && read.moves.is_empty() {
+                    continue;
+                }
+                let again = pgn::read(&text).unwrap();
+                assert_eq!(
+                    (&again.start, &again.moves, &again.result),
+                    (&read.start, &read.moves, &read.result)
+                );
+                assert!(
+                    pairs
+                        .iter()
+                        .all(|&(name, value)| again.tags.contains(&(name.into(), value.into()))),
+                    "{text}"
+                );
+                assert!(
+                    text.lines().all(|line| line.starts_with('[') || line.len() < 80),
+                    "{text}"
+                );
+            }
+        }
+    }
+    let games = pgn::read("1. e4 *\n\n1. d4 *").unwrap();
+    assert!(games.more && !pgn::read("1. e4 *\n\n").unwrap().more);
+}
+
+/// Nothing panics, however a text is cut or changed.
+#[test]
+fn pgn_survives_damage() {
+    let mut random = Random::new(7);
+    for case in cases(include_str!("data/pgn.tsv")) {
+        let text: Vec<char> = unescaped(case[0]).chars().collect();
+        for _ in 0..300 {
+            let mut damaged = text.clone();
+            damaged.truncate(random.below(damaged.len() + 1));
+            for _ in 0..random.below(4) {
+                let junk = ['[', ']', '"', '{', '}', '(', ')', ';', '\\', '\n', '%', '♞', 'x', ' '];
+                let at = random.below(damaged.len() + 1);
+                damaged.insert(at, junk[random.below(junk.len())]);
+            }
+            let _ = pgn::read(&damaged.into_iter().collect::<String>());
+        }
+    }
 }

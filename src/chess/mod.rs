@@ -2,7 +2,7 @@
 //!
 //! cozy-chess knows one position: its pieces and its legal moves. This room adds what surrounds it:
 //! [`fen`] reads positions as people and programs really write them, [`game`] remembers the way to
-//! a position (repetition, fifty moves), [`notation`] writes and reads moves.
+//! a position (repetition, fifty moves), [`notation`] writes and reads moves, [`pgn`] whole games.
 //!
 //! A [`Move`] is always in cozy-chess's form, in which castling is the king taking its own rook;
 //! [`notation`] holds the one map between that form and the king's two squares.
@@ -10,6 +10,7 @@
 pub mod fen;
 pub mod game;
 pub mod notation;
+pub mod pgn;
 
 pub use cozy_chess::{BitBoard, Board, Color, File, Move, Piece, Rank, Square};
 pub use fen::{FenError, Repair};

@@ -40,24 +40,30 @@ pub enum Reason {
 
 impl fmt::Display for IllegalMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "move {} cannot be played in \"{}\": ", quoted(&self.text), self.fen)?;
-        match self.reason {
-            Reason::NotUci => write!(f, "expected UCI notation, such as e2e4 or e7e8q"),
-            Reason::NotSan => write!(f, "expected algebraic notation, such as Nf3, exd5 or e8=Q"),
-            Reason::NoPiece(square) => write!(f, "there is no piece on {square}"),
-            Reason::NotTheMover(square, mover) => write!(
+        let (text, fen) = (quoted(&self.text), &self.fen);
+        write!(f, "move {text} cannot be played in \"{fen}\": {}", self.reason)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NotUci => write!(f, "expected UCI notation, such as e2e4 or e7e8q"),
+            Self::NotSan => write!(f, "expected algebraic notation, such as Nf3, exd5 or e8=Q"),
+            Self::NoPiece(square) => write!(f, "there is no piece on {square}"),
+            Self::NotTheMover(square, mover) => write!(
                 f,
                 "the piece on {square} is {}'s, but {} is to move",
                 color_name(!mover),
                 color_name(mover)
             ),
-            Reason::PromotionMissing => {
+            Self::PromotionMissing => {
                 write!(f, "the pawn promotes, but to what is not said: add q, r, b or n")
             }
-            Reason::Ambiguous(one, other) => {
+            Self::Ambiguous(one, other) => {
                 write!(f, "it may mean {one} or {other}: add the file or rank it starts from")
             }
-            Reason::NotLegal => write!(f, "it is not legal there"),
+            Self::NotLegal => write!(f, "it is not legal there"),
         }
     }
 }

@@ -13,6 +13,7 @@ pub enum Command {
     Bench,
     Speed(Speed),
     Describe,
+    Play(Play),
     Help,
     Version,
 }
@@ -24,6 +25,16 @@ pub struct Predict {
     pub position: Vec<String>,
     pub top: Option<usize>,
     pub json: bool,
+}
+
+/// What `play` is asked for.
+pub struct Play {
+    /// Whether the person has Black.
+    pub black: bool,
+    /// The first port tried.
+    pub port: u16,
+    /// Whether to leave the browser alone.
+    pub no_open: bool,
 }
 
 /// What `speed` is asked for.
@@ -51,6 +62,7 @@ pub struct Kernel {
 const USAGE: &str = "\
 usage: fianchetto                                          speak UCI: what a chess program starts
        fianchetto predict [FEN|startpos] [moves e2e4 ...]  the most probable moves of a position
+       fianchetto play                                     play and watch in the browser
        fianchetto bench                                    fixed work of the tree search; last line: nodes and nodes a second
        fianchetto speed                                    latency and positions a second of the network
        fianchetto describe [WEIGHTS]                       what a weights file holds, what will run it
@@ -58,6 +70,9 @@ usage: fianchetto                                          speak UCI: what a che
 predict:  --top N          show the N most probable moves (5; with --json all)
           --json           one line of JSON a position
           -                (as the position) read positions from standard input, one a line
+play:     --black          you have Black
+          --port N         the page's port (8000), or the next one that is free
+          --no-open        leave opening the page to you
 speed:    --batch 1,8,64   batch sizes
           --search         playouts a second of the tree search (--batch 1,2,4,8,16,32) instead
           --seconds S      time to measure each of them (2), at least one run
@@ -120,6 +135,14 @@ pub fn parse(mut parser: Parser) -> Result<(Command, Options), Failure> {
                     ))
                 })?;
             }
+            (Arg::Long("black"), Command::Play(play)) => play.black = true,
+            (Arg::Long("no-open"), Command::Play(play)) => play.no_open = true,
+            (Arg::Long("port"), Command::Play(play)) => {
+                let text = parser.value()?.string()?;
+                play.port = text.parse().map_err(|_| {
+                    Failure::Usage(format!("--port is {text:?}, expected a number from 0 to 65535"))
+                })?;
+            }
             (Arg::Long("roofline"), Command::Speed(speed)) => speed.roofline = true,
             (Arg::Long("search"), Command::Speed(speed)) => speed.search = true,
             (Arg::Long("kernel"), Command::Speed(Speed { kernel, .. })) => {
@@ -160,6 +183,7 @@ fn named_command(name: &str) -> Result<Command, Failure> {
     Ok(match name {
         "uci" => Command::Uci,
         "predict" => Command::Predict(Predict::default()),
+        "play" => Command::Play(Play { black: false, port: 8000, no_open: false }),
         "bench" => Command::Bench,
         "speed" => Command::Speed(Speed {
             batches: Vec::new(),
@@ -172,7 +196,7 @@ fn named_command(name: &str) -> Result<Command, Failure> {
         "describe" => Command::Describe,
         "help" => Command::Help,
         _ => {
-            let expected = "predict, bench, speed or describe, or nothing for UCI";
+            let expected = "play, predict, bench, speed or describe, or nothing for UCI";
             return Err(Failure::Usage(format!(
                 "there is no command {name:?}, expected {expected}"
             )));

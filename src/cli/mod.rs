@@ -3,6 +3,8 @@
 mod arguments;
 mod bench;
 mod describe;
+#[cfg_attr(not(feature = "web"), path = "no_play.rs")]
+mod play;
 mod predict;
 mod search_speed;
 mod speed;
@@ -66,6 +68,7 @@ pub fn run() -> Result<(), Failure> {
             return Ok(fianchetto::uci::run(input, io::stdout(), options, engine::player)?);
         }
         Command::Predict(wanted) => predict::run(&wanted, &options, &mut out)?,
+        Command::Play(wanted) => play::run(&wanted, options, &mut out)?,
         Command::Bench => bench::run(&options, &mut out)?,
         Command::Speed(wanted) => speed::run(&wanted, &options, &mut out)?,
         Command::Describe => describe::run(&options, &mut out)?,

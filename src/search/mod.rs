@@ -3,6 +3,7 @@
 mod deepening;
 mod finish;
 pub mod from_to;
+mod guard;
 mod halt;
 pub mod mcts;
 pub mod minimax;
@@ -12,4 +13,5 @@ pub mod policy;
 mod random;
 mod time;
 
+pub(crate) use guard::guard;
 pub use player::{Choice, Clock, Limits, Line, PlayError, Player, Report, Score, Settings};

@@ -134,6 +134,8 @@ pub struct Line {
     pub score: Option<Score>,
     /// Share of the player's belief (network probability, visits) in this move, 0 to 1.
     pub probability: Option<f64>,
+    /// How often a tree search looked at the move.
+    pub visits: Option<u32>,
     /// What else the player counts of the move, by name.
     pub figures: Vec<(&'static str, f64)>,
 }

@@ -3,8 +3,7 @@
 use super::Options;
 use super::session::Event;
 use crate::chess::Game;
-use crate::search::{Choice, Limits, Player};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::search::{Choice, Limits, Player, guard};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -133,15 +132,6 @@ fn spend(limits: &mut Limits, time: Duration) {
     if let Some(clock) = &mut limits.clock {
         clock.left = clock.left.saturating_sub(time);
     }
-}
-
-/// Runs foreign code; a panic in it, which is a bug, becomes a message instead of a dead thread.
-fn guard<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        format!("the player broke down, which is a bug: {}", text.unwrap_or("no reason given"))
-    })
 }
 
 #[cfg(test)]

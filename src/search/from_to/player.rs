@@ -123,6 +123,7 @@ impl Root<'_> {
             moves: scored.line.clone(),
             score: mate,
             probability: None,
+            visits: None,
             figures: vec![
                 ("from rank", self.ranks[0][from].into()),
                 ("to rank", self.ranks[1][to].into()),

@@ -44,7 +44,8 @@ pub(super) fn lines(tree: &Tree, root: u32) -> Vec<Line> {
             0 => f64::from(candidate.prior),
             _ => f64::from(node.visits) / f64::from(visits),
         };
-        Line { moves, score: Some(score), probability: Some(share), ..Line::default() }
+        let visits = Some(node.visits);
+        Line { moves, score: Some(score), probability: Some(share), visits, ..Line::default() }
     };
     candidates.iter().map(line).collect()
 }

@@ -1,0 +1,320 @@
+//! Portable game notation: one game with its tags, read tolerantly and written strictly.
+//!
+//! Source: "Standard: Portable Game Notation Specification and Implementation Guide", 1994.
+
+use super::notation::{self, IllegalMove};
+use super::{Color, FenError, Game, Move, Repair, quoted};
+use std::fmt;
+
+/// The longest line of written movetext.
+const WIDTH: usize = 79;
+
+/// A game read from text.
+#[derive(Clone, Debug)]
+pub struct Pgn {
+    /// Names and values, in the order of the text.
+    pub tags: Vec<(String, String)>,
+    /// Where the game begins: the tag `FEN`, or the start position.
+    pub start: Game,
+    /// The moves of the main line.
+    pub moves: Vec<Move>,
+    /// `1-0`, `0-1`, `1/2-1/2`, or `*` where the text says nothing else.
+    pub result: String,
+    /// What was mended in the tag `FEN`.
+    pub repairs: Vec<Repair>,
+    /// Whether another game follows.
+    pub more: bool,
+}
+
+/// Why a text is no game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PgnError {
+    /// There are neither tags nor moves.
+    Empty,
+    /// A tag that is not of the form `[Name "value"]`.
+    Tag {
+        /// Of the text, from 1.
+        line: usize,
+        /// The tag as written.
+        text: String,
+    },
+    /// The position of the tag `FEN`.
+    Fen(FenError),
+    /// A comment or variation without its end.
+    Unclosed {
+        /// Where it begins, from 1.
+        line: usize,
+        /// `{` or `(`.
+        opening: char,
+    },
+    /// A move that cannot be played.
+    Move {
+        /// As in the game: `12.` or `12...`.
+        number: String,
+        /// Of the text, from 1.
+        line: usize,
+        /// What is wrong with it.
+        error: IllegalMove,
+    },
+}
+
+impl fmt::Display for PgnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(
+                f,
+                "the PGN is empty: expected tags such as [White \"Name\"] or moves such as 1. e4"
+            ),
+            Self::Tag { line, text } => {
+                write!(
+                    f,
+                    "line {line}: the tag {} is not of the form [Name \"value\"]",
+                    quoted(text)
+                )
+            }
+            Self::Fen(error) => write!(f, "the tag FEN: {error}"),
+            Self::Unclosed { line, opening } => {
+                let (what, end) =
+                    if *opening == '{' { ("comment", '}') } else { ("variation", ')') };
+                write!(
+                    f,
+                    "line {line}: the {what} that begins here has no end; close it with {end}"
+                )
+            }
+            Self::Move { number, line, error } => write!(f, "line {line}, move {number}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PgnError {}
+
+/// Reads the first game of a text.
+///
+/// Comments, variations, numeric glyphs, move numbers and lines that begin with `%` are left out; moves may be written as
+/// [`notation::from_san`] takes them.
+///
+/// # Errors
+/// See [`PgnError`].
+///
+/// # Examples
+/// ```
+/// let pgn = fianchetto::chess::pgn::read("1. e4 {best by test} e5 (1... c5) 2. Nf3 *")?;
+/// assert_eq!(pgn.moves.len(), 3);
+/// let error = fianchetto::chess::pgn::read("1. e4 e5 2. Ke3").unwrap_err();
+/// assert!(error.to_string().starts_with("line 1, move 2.: move \"Ke3\" cannot be played"));
+/// # Ok::<(), fianchetto::chess::pgn::PgnError>(())
+/// ```
+pub fn read(text: &str) -> Result<Pgn, PgnError> {
+    let mut reader = Reader {
+        rest: text.strip_prefix('\u{feff}').unwrap_or(text),
+        line: 1,
+        at_line_start: true,
+    };
+    let mut tags = Vec::new();
+    while let Some('[') = reader.peek()? {
+        tags.push(reader.tag()?);
+    }
+    let fen = tags.iter().find(|(name, _)| name == "FEN").map_or("startpos", |(_, value)| value);
+    let (start, repairs) = Game::from_fen(fen).map_err(PgnError::Fen)?;
+    let (mut game, mut result) = (start.clone(), None);
+    while let Some(next) = reader.peek()? {
+        if next == '[' {
+            break;
+        }
+        let line = reader.line;
+        let word = reader.word();
+        if matches!(word, "1-0" | "0-1" | "1/2-1/2" | "*") {
+            result = Some(word.to_owned());
+            break;
+        }
+        let san = without_number(word);
+        if san.is_empty() {
+            continue;
+        }
+        let played = notation::from_san(game.board(), san);
+        match played {
+            Ok(mv) => game.play_legal(mv),
+            Err(error) => {
+                let number = number(&game);
+                return Err(PgnError::Move { number, line, error });
+            }
+        }
+    }
+    if tags.is_empty() && game.moves().is_empty() {
+        return Err(PgnError::Empty);
+    }
+    let more = reader.peek()?.is_some();
+    let moves = game.moves().to_vec();
+    let result = result.unwrap_or_else(|| "*".to_owned());
+    Ok(Pgn { tags, start, moves, result, repairs, more })
+}
+
+/// A game as PGN. `FEN` and `SetUp` are added to the tags where the game does not begin at the start position.
+///
+/// # Errors
+/// When a move is not legal.
+pub fn write(
+    tags: &[(&str, &str)],
+    start: &Game,
+    moves: &[Move],
+    result: &str,
+) -> Result<String, IllegalMove> {
+    let mut text = String::new();
+    let fen = start.fen();
+    let set_up = [("SetUp", "1"), ("FEN", fen.as_str())];
+    let set_up = if *start == Game::default() { &[][..] } else { &set_up[..] };
+    for (name, value) in tags.iter().chain(set_up) {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        text += &format!("[{name} \"{}\"]\n", value.replace(char::is_control, " "));
+    }
+    text.push('\n');
+    let mut words = Vec::new();
+    let mut game = start.clone();
+    for (i, &mv) in moves.iter().enumerate() {
+        if i == 0 || game.board().side_to_move() == Color::White {
+            words.push(number(&game));
+        }
+        words.push(notation::to_san(game.board(), mv)?);
+        game.play(mv)?;
+    }
+    words.push(result.to_owned());
+    let mut column = 0;
+    for word in words {
+        if column > 0 {
+            let fits = column + 1 + word.len() <= WIDTH;
+            text.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        column += word.len();
+        text += &word;
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// The number of the move to come: `12.` for White, `12...` for Black.
+fn number(game: &Game) -> String {
+    let dots = if game.board().side_to_move() == Color::White { "." } else { "..." };
+    format!("{}{dots}", game.board().fullmove_number())
+}
+
+/// `e4` of `1.e4`, `1...e4` and `e4`; nothing of `1.`, `...`, `$3` and `!?`.
+fn without_number(word: &str) -> &str {
+    // `--` is a move that nobody may play; other signs judge the one before.
+    if word == "--" {
+        return word;
+    }
+    if word.starts_with('$') || word.chars().all(|c| "!?+-=/\\~".contains(c)) {
+        return "";
+    }
+    let digits = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    match digits.strip_prefix(['.', '…']) {
+        Some(rest) => rest.trim_start_matches(['.', '…']),
+        // A number may stand without its dot; castling may begin with a digit.
+        None if digits.is_empty() => "",
+        None => word,
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    line: usize,
+    at_line_start: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// The next character that is neither blank nor in a comment or variation.
+    fn peek(&mut self) -> Result<Option<char>, PgnError> {
+        loop {
+            let Some(next) = self.rest.chars().next() else { return Ok(None) };
+            match next {
+                '%' if self.at_line_start => self.skip_line(),
+                ';' | '{' => self.skip_comment(next)?,
+                '(' => self.skip_variation()?,
+                _ if next.is_whitespace() || next == ')' => {
+                    self.advance(next.len_utf8());
+                }
+                _ => return Ok(Some(next)),
+            }
+        }
+    }
+
+    fn skip_variation(&mut self) -> Result<(), PgnError> {
+        let (line, opening) = (self.line, '(');
+        let mut depth = 0;
+        loop {
+            let Some(next) = self.rest.chars().next() else {
+                return Err(PgnError::Unclosed { line, opening });
+            };
+            match next {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                // Comments may hold brackets.
+                '{' | ';' => {
+                    self.skip_comment(next)?;
+                    continue;
+                }
+                _ => {}
+            }
+            self.advance(next.len_utf8());
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_comment(&mut self, opening: char) -> Result<(), PgnError> {
+        if opening == ';' {
+            self.skip_line();
+            return Ok(());
+        }
+        let line = self.line;
+        let end = self.rest.find('}').ok_or(PgnError::Unclosed { line, opening })?;
+        self.advance(end + 1);
+        Ok(())
+    }
+
+    fn skip_line(&mut self) {
+        self.advance(self.rest.find('\n').map_or(self.rest.len(), |end| end + 1));
+    }
+
+    fn advance(&mut self, bytes: usize) -> &'a str {
+        let (gone, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        self.line += gone.matches('\n').count();
+        self.at_line_start = gone.ends_with('\n');
+        gone
+    }
+
+    /// Up to the next blank, comment or variation.
+    fn word(&mut self) -> &'a str {
+        let end = self.rest.find(|c: char| c.is_whitespace() || "{}();[]".contains(c));
+        // One of these alone is no move, and what is wrong with the text.
+        let first = self.rest.chars().next().map_or(0, char::len_utf8);
+        self.advance(end.unwrap_or(self.rest.len()).max(first))
+    }
+
+    /// `[Name "value"]`; quotes and backslashes in the value have a backslash before them.
+    fn tag(&mut self) -> Result<(String, String), PgnError> {
+        let line = self.line;
+        let end = self.rest.find('\n').unwrap_or(self.rest.len());
+        let text = self.rest[..end].trim_end();
+        let malformed = || PgnError::Tag { line, text: text.to_owned() };
+        let (name, rest) = self.rest[1..end].split_once('"').ok_or_else(malformed)?;
+        let (mut value, mut characters) = (String::new(), rest.char_indices());
+        let closing = loop {
+            match characters.next().ok_or_else(malformed)? {
+                (at, '"') => break at,
+                (_, '\\') => value.extend(characters.next().map(|(_, c)| c)),
+                (_, c) => value.push(c),
+            }
+        };
+        let after = rest[closing + 1..].trim_start();
+        let name = name.trim();
+        if name.is_empty() || name.contains(char::is_whitespace) || !after.starts_with(']') {
+            return Err(malformed());
+        }
+        self.advance(end - after.len() + 1);
+        Ok((name.to_owned(), value))
+    }
+}

@@ -1,0 +1,33 @@
+//! The browser board: a page on which a person plays the engines, watches them and sees what they think.
+//!
+//! From the socket inwards: `server` has a thread for each connection, on which `request` reads and `response` writes
+//! HTTP; `routes` says what is answered to what; a `session` is one game, in which `history` goes back and forth and a
+//! `seat` is taken by a person or a player from `engines`; `view` and `thought` are what the page is told. `page/` holds
+//! the page itself, which `assets` builds into the program.
+//!
+//! Nothing here knows what a network is: everything that plays is a [`crate::search::Player`].
+
+mod assets;
+mod engines;
+mod history;
+mod request;
+mod response;
+mod routes;
+mod seat;
+mod server;
+mod session;
+mod thought;
+mod view;
+
+pub use server::Server;
+
+use crate::uci::Options;
+
+/// How new games begin.
+#[derive(Clone, Debug, Default)]
+pub struct Play {
+    /// The engine to play against, and how all engines go about it.
+    pub options: Options,
+    /// Whether the person has Black.
+    pub black: bool,
+}

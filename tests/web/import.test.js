@@ -1,0 +1,78 @@
+// Positions and games from text and files, and back.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setUp } from "./board.js";
+
+const given = setUp();
+
+const error = (board) => board.page.locator("#new-error");
+
+test("a good position, one that is mended and bad ones", async () => {
+  const board = await given.open();
+  await board.begun("both", "4k3/8/8/8/8/8/4P3/4K3 w K - 0 1");
+  await board.page.waitForFunction(() => document.querySelector("#notes").textContent.includes("'K' dropped"));
+  assert.equal(await board.placement(), "4k3/8/8/8/8/8/4P3/4K3");
+  for (const [text, reason] of [
+    ["4k3/8/8/8/8/8/4P3 w - - 0 1", "7 rank"],
+    ["4k3/8/8/8/8/8/4P3/4X3 w - - 0 1", "'X'"],
+    ["8/8/8/8/8/8/8/4K3 w - - 0 1", "king"],
+  ]) {
+    await board.begin("both", text);
+    await error(board).filter({ hasText: reason }).waitFor();
+    await board.page.click("#new-cancel");
+  }
+  assert.equal(await board.placement(), "4k3/8/8/8/8/8/4P3/4K3");
+  await board.close();
+});
+
+test("a mated position says who won and takes no move", async () => {
+  const board = await given.open();
+  await board.begun("both", "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3");
+  await board.says("0-1 – Black wins by checkmate");
+  await board.square("e2").click();
+  assert.equal(await board.page.locator(".target").count(), 0);
+  await board.close();
+});
+
+const GAME = `[White "Anderssen"]
+[Black "Kieseritzky"]
+[Result "1-0"]
+
+1. e4 e5 2. f4 {the gambit} exf4 3. Bc4 (3. Nf3 g5) Qh4+ $6 4. Kf1 b5 5.Bxb5 Nf6 1-0
+`;
+
+test("a good game and a bad one, from a file", async () => {
+  const board = await given.open();
+  const folder = await mkdtemp(join(tmpdir(), "fianchetto-"));
+  const load = async (name, text) => {
+    const file = join(folder, name);
+    await writeFile(file, text);
+    await board.page.click("#new");
+    await board.page.check("[name=person][value=both]");
+    await board.page.setInputFiles("#new-file", file);
+    await board.page.waitForFunction((text) => document.querySelector("#new-text").value === text, text);
+    await board.page.click("#new-form [type=submit]");
+  };
+  await load("good.pgn", GAME);
+  await board.atPly(10);
+  await board.page.click(`#moves button[data-ply="6"]`);
+  await board.atPly(6);
+  assert.equal(await board.placement(), "rnb1kbnr/pppp1ppp/8/8/2B1Pp1q/8/PPPP2PP/RNBQK1NR");
+  await load("bad.pgn", GAME.replace("4. Kf1", "4. Ke3"));
+  await error(board).filter({ hasText: 'move 4.: move "Ke3"' }).waitFor();
+  await board.page.click("#new-cancel");
+  await load("junk.pgn", "PK\u0003\u0004 this is no game");
+  await error(board).filter({ hasText: "move 1." }).waitFor();
+  await board.page.click("#new-cancel");
+  await board.atPly(6);
+
+  const waiting = board.page.waitForEvent("download");
+  await board.page.click("#pgn");
+  const saved = await readFile(await (await waiting).path(), "utf8");
+  assert.match(saved, /\n1\. e4 e5 2\. f4 exf4 3\. Bc4 Qh4\+ 4\. Kf1 b5 5\. Bxb5 Nf6 \*\n$/);
+  await board.close();
+});
