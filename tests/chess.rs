@@ -338,7 +338,9 @@ fn pgn_is_read_as_python_chess_does_and_mistakes_are_named() {
                     .filter(|(name, _)| !["FEN", "SetUp"].contains(&&**name))
                     .collect();
                 let pairs: Vec<_> = tags.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let text = pgn::write(&pairs, &read.start, &read.moves, &read.result).unwrap();
+                let comments = vec!["a } brace; 1-0 (".to_owned(); read.moves.len() / 2];
+                let pgn::Pgn { start, moves, result, .. } = &read;
+                let text = pgn::write(&pairs, start, moves, &comments, result).unwrap();
                 if read.tags.is_empty() && read.moves.is_empty() {
                     continue;
                 }

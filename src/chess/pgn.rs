@@ -150,6 +150,7 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
 }
 
 /// A game as PGN. `FEN` and `SetUp` are added to the tags where the game does not begin at the start position.
+/// The comments follow the moves, one each, and one more stands before the result; empty ones are left out.
 ///
 /// # Errors
 /// When a move is not legal.
@@ -157,6 +158,7 @@ pub fn write(
     tags: &[(&str, &str)],
     start: &Game,
     moves: &[Move],
+    comments: &[String],
     result: &str,
 ) -> Result<String, IllegalMove> {
     let mut text = String::new();
@@ -169,23 +171,33 @@ pub fn write(
     }
     text.push('\n');
     let mut words = Vec::new();
+    let comment = |words: &mut Vec<String>, ply: usize| {
+        let comment = comments.get(ply).filter(|comment| !comment.is_empty());
+        let text = comment.map(|comment| format!("{{{}}}", comment.replace('}', ")")));
+        words.extend(text.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned));
+        comment.is_some()
+    };
     let mut game = start.clone();
-    for (i, &mv) in moves.iter().enumerate() {
-        if i == 0 || game.board().side_to_move() == Color::White {
+    let mut is_first = true;
+    for (ply, &mv) in moves.iter().enumerate() {
+        // Black's moves are numbered where something stands before them.
+        if is_first || game.board().side_to_move() == Color::White {
             words.push(number(&game));
         }
         words.push(notation::to_san(game.board(), mv)?);
         game.play(mv)?;
+        is_first = comment(&mut words, ply);
     }
+    comment(&mut words, moves.len());
     words.push(result.to_owned());
     let mut column = 0;
     for word in words {
         if column > 0 {
-            let fits = column + 1 + word.len() <= WIDTH;
+            let fits = column + 1 + word.chars().count() <= WIDTH;
             text.push(if fits { ' ' } else { '\n' });
             column = if fits { column + 1 } else { 0 };
         }
-        column += word.len();
+        column += word.chars().count();
         text += &word;
     }
     text.push('\n');

@@ -219,7 +219,7 @@ impl Session {
             ("Result", result),
         ];
         // The moves were played, so they are legal.
-        pgn::write(&tags, history.start(), history.moves(), result).unwrap_or_default()
+        pgn::write(&tags, history.start(), history.moves(), &[], result).unwrap_or_default()
     }
 
     /// Plays a person's move, in UCI or algebraic notation, in the position after `ply` moves.
