@@ -1,9 +1,10 @@
 //! From options to a network, something that runs it, and a player.
 
-use super::Failure;
 use super::arguments::Kernel;
+use super::{Failure, tell};
 use fianchetto::backend::Backend;
 use fianchetto::backend::cpu::{Cpu, Settings};
+use fianchetto::backend::cuda::Cuda;
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::{self, Architecture, Network, WeightsError};
 use fianchetto::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
@@ -48,13 +49,21 @@ pub fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, F
     Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
 }
 
-/// The backend that the options name, with a network to run.
+/// The backend that the options name, with a network to run. Where there is none it is the processor, and a line
+/// on standard error says why.
 pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
-    match options.backend {
-        BackendKind::Auto | BackendKind::Cpu => {
-            Box::new(Cpu::new(network, options.threads as usize))
+    let cuda = match options.backend {
+        BackendKind::Auto => Cuda::BUILT,
+        BackendKind::Cuda => true,
+        BackendKind::Cpu => false,
+    };
+    if cuda {
+        match Cuda::new(&network) {
+            Ok(cuda) => return Box::new(cuda),
+            Err(error) => tell(&format!("{error}; running on the processor")),
         }
     }
+    Box::new(Cpu::new(network, options.threads as usize))
 }
 
 /// A network that suits the player that the options name.

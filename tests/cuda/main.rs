@@ -1,0 +1,154 @@
+//! The CUDA backend without a GPU: the host code that ships, on a stand-in for the driver library that runs the kernels on the
+//! processor (`kernels/cpu`), once from their source and once from the PTX.
+//!
+//! A driver library is found when a process starts, so every check runs in a process of its own: this program again, with the
+//! stand-in on its library path. On a machine with a GPU `on_this_machine` runs them on the real one:
+//! `cargo test --release --features cuda --test cuda -- --ignored --nocapture`.
+#![cfg(feature = "cuda")]
+
+#[path = "../random/mod.rs"]
+mod random;
+#[path = "../random_weights/mod.rs"]
+mod random_weights;
+
+mod checks;
+mod stand_in;
+
+use stand_in::{Said, StandIn};
+use std::io::Write;
+
+/// The check that this process is to make, where it was started for one.
+const CHECK: &str = "FIANCHETTO_CUDA_CHECK";
+
+/// What another test starts this program again for.
+#[test]
+#[ignore = "started by the other tests"]
+fn one_check() {
+    if let Ok(name) = std::env::var(CHECK) {
+        checks::run(&name);
+    }
+}
+
+/// All checks on the GPU of this machine.
+#[test]
+#[ignore = "needs a GPU"]
+fn on_this_machine() {
+    if std::env::var(CHECK).is_ok() {
+        return;
+    }
+    for name in checks::ON_A_GPU {
+        println!("{name}");
+        checks::run(name);
+    }
+}
+
+/// A skipped check must be seen: past the test runner's capture.
+fn skip(what: &str, why: &str) {
+    let line = format!("SKIPPED {what}: {why}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// The stand-in with the kernels from their source, where there is a compiler.
+fn source(what: &str) -> Option<&'static StandIn> {
+    stand_in::from_source().map_err(|why| skip(what, why)).ok()
+}
+
+#[test]
+fn the_kernels_are_the_reference() {
+    let Some(stand_in) = source("the_kernels_are_the_reference") else { return };
+    stand_in.run("reference", &[]).succeeds();
+}
+
+#[test]
+fn no_number_comes_through() {
+    let Some(stand_in) = source("no_number_comes_through") else { return };
+    stand_in.run("no_number", &[]).succeeds();
+}
+
+/// Without any one of its barriers the kernel is wrong, and it shows.
+#[test]
+fn a_missing_barrier_is_found() {
+    let Some(stand_in) = source("a_missing_barrier_is_found") else { return };
+    let text = std::fs::read_to_string(stand_in::kernels().join("forward.cu")).unwrap();
+    let lines: Vec<_> =
+        (1..).zip(text.lines()).filter(|(_, line)| line.contains("__syncthreads();")).collect();
+    assert!(lines.len() >= 8, "{lines:?}");
+    for (number, line) in lines {
+        let said = stand_in.run("mistake", &[("STANDIN_WITHOUT_BARRIER", &number.to_string())]);
+        assert!(!said.success, "line {number} may be left out: {line}");
+    }
+}
+
+/// When memory is short a batch is evaluated in parts.
+#[test]
+fn short_memory_halves_the_batch() {
+    let Some(stand_in) = source("short_memory_halves_the_batch") else { return };
+    stand_in.run("short_memory", &[("STANDIN_MEMORY", "6000000")]).succeeds();
+}
+
+/// What is told of a driver, a GPU or a network that does not do: one line with these words.
+#[test]
+fn refusals_say_what_to_do() {
+    let Some(stand_in) = source("refusals_say_what_to_do") else { return };
+    for (name, value, words) in [
+        ("STANDIN_DRIVER", "11080", "CUDA 11.8, expected 12.0 or newer; install driver 525"),
+        (
+            "STANDIN_DEVICES",
+            "0",
+            "the driver sees no GPU; look at nvidia-smi, and whether CUDA_VISIBLE_DEVICES",
+        ),
+        ("STANDIN_CAPABILITY", "60", "compute capability 6.0, expected 6.1"),
+        ("STANDIN_MEMORY", "1000", "uploading the weights: not enough memory"),
+        ("STANDIN_FAIL", "cuInit:100", "starting the driver: the driver sees no GPU"),
+        ("STANDIN_FAIL", "cuInit:34", "stub, expected the driver's"),
+        ("STANDIN_FAIL", "cuInit:803", "different versions; restart"),
+        ("STANDIN_FAIL", "cuInit:999", "starting the driver: error 999"),
+        ("STANDIN_FAIL", "cuDevicePrimaryCtxRetain:2", "opening the GPU: not enough memory"),
+        ("STANDIN_FAIL", "cuModuleLoadData:222", "loading the kernels: the driver is too old"),
+        ("STANDIN_FAIL", "cuLaunchKernel:719", "starting the kernel: error 719"),
+        ("STANDIN_FAIL", "cuStreamSynchronize:700", "evaluating a batch: error 700"),
+        ("STANDIN_FAIL", "cuMemHostAlloc:2", "allocating room for a batch: not enough memory"),
+    ] {
+        let said = stand_in.run("refusal", &[(name, value)]);
+        let told = said.out.lines().find(|line| line.starts_with("CUDA: ")).unwrap_or_default();
+        assert!(said.success && told.contains(words), "{name}={value}: {said:?}");
+    }
+}
+
+#[test]
+fn unsuitable_networks_are_refused() {
+    let Some(stand_in) = source("unsuitable_networks_are_refused") else { return };
+    stand_in.run("unsuitable", &[]).succeeds();
+}
+
+/// The program itself: the same moves on the stand-in as on the processor, and without a driver a line that says so.
+#[test]
+fn the_program_runs_on_it_or_says_why_not() {
+    let Some(stand_in) = source("the_program_runs_on_it_or_says_why_not") else { return };
+    let weights = stand_in::folder().join("small.safetensors");
+    std::fs::write(&weights, random_weights::file(&random_weights::small(), 1)).unwrap();
+    let predict = |stand_in: Option<&StandIn>, backend: &str| -> Said {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fianchetto"));
+        command.args(["predict", "--backend", backend, "--weights"]).arg(&weights);
+        // Where no driver is, there is none of this machine's either.
+        command.env("CUDA_VISIBLE_DEVICES", "");
+        stand_in::run(command, stand_in)
+    };
+    let cpu = predict(None, "cpu");
+    assert!(cpu.success && cpu.err.is_empty(), "{cpu:?}");
+    for backend in ["cuda", "auto"] {
+        let there = predict(Some(stand_in), backend);
+        assert!(there.success && there.err.is_empty(), "{there:?}");
+        assert_eq!(there.out, cpu.out);
+
+        let nowhere = predict(None, backend);
+        assert!(nowhere.success && nowhere.out == cpu.out, "{nowhere:?}");
+        let told = &nowhere.err;
+        assert!(
+            told.lines().count() == 1
+                && told.contains("CUDA: ")
+                && told.contains("running on the processor"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Makes the stand-in for the driver library, and processes that find it.
+
+use super::CHECK;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+/// A folder with a libcuda.so.1.
+pub struct StandIn(PathBuf);
+
+/// How a process ended and what it said.
+#[derive(Debug)]
+pub struct Said {
+    pub success: bool,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    pub fn succeeds(&self) {
+        assert!(self.success, "{}\n{}", self.out, self.err);
+    }
+}
+
+/// The kernels' sources.
+pub fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+}
+
+/// Where this test keeps what it makes.
+pub fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The one with the kernels from their source, or why there is none.
+pub fn from_source() -> Result<&'static StandIn, &'static str> {
+    static MADE: LazyLock<Result<StandIn, String>> =
+        LazyLock::new(|| make("source", &kernels().join("forward.cu")));
+    MADE.as_ref().map_err(String::as_str)
+}
+
+fn compiler() -> Command {
+    let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned()));
+    command.args([
+        "-std=c++17",
+        "-O2",
+        "-march=native",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unknown-pragmas",
+    ]);
+    command.arg("-I").arg(kernels());
+    command
+}
+
+/// Compiles the driver and a kernel into a library. A kernel that does not compile fails the test; without a compiler there is
+/// nothing to test with.
+fn make(name: &str, kernel: &Path) -> Result<StandIn, String> {
+    let made = folder().join(name);
+    std::fs::create_dir_all(&made).unwrap();
+    let sources = [kernels().join("cpu/driver.cpp"), kernel.to_owned()];
+    let objects = ["driver.o", "kernel.o"].map(|object| made.join(object));
+    let both: Vec<_> = (sources.iter().zip(&objects))
+        .map(|(source, object)| {
+            compiler().args(["-x", "c++", "-c"]).arg(source).arg("-o").arg(object).spawn()
+        })
+        .collect();
+    for child in both {
+        let status = child.map_err(|error| format!("no C++ compiler: {error}"))?.wait().unwrap();
+        assert!(status.success(), "{name} does not compile");
+    }
+    let mut link = compiler();
+    link.args(["-shared", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"])
+        .arg(made.join("libcuda.so.1"))
+        .args(&objects);
+    assert!(link.status().unwrap().success(), "{name} does not link");
+    Ok(StandIn(made))
+}
+
+impl StandIn {
+    /// Makes a check in a process of its own, with these settings of the stand-in.
+    pub fn run(&self, check: &str, settings: &[(&str, &str)]) -> Said {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "one_check", "--ignored", "--nocapture"]).env(CHECK, check);
+        command.envs(settings.iter().copied());
+        run(command, Some(self))
+    }
+}
+
+/// Runs a program with the stand-in or without any driver.
+pub fn run(mut command: Command, stand_in: Option<&StandIn>) -> Said {
+    match stand_in {
+        Some(StandIn(folder)) => command.env("LD_LIBRARY_PATH", folder),
+        None => command.env_remove("LD_LIBRARY_PATH"),
+    };
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Said { success: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
+}
