@@ -22,14 +22,15 @@ KERNELS = pathlib.Path(__file__).parent.resolve()
 # once a convolution: the loops over its weights have no access to local memory.
 FILES = {
     "forward": ("compute_61", ["sm_61", "sm_75", "sm_80", "sm_90", "sm_120"], 128, 192),
+    "forward_half": ("compute_80", ["sm_80", "sm_86", "sm_90", "sm_120"], 255, 96),
 }
 PTX_ISA_AT_MOST = (8, 0)
 STATIC_SHARED_AT_MOST = 0  # All shared memory is asked for at the launch.
 
 
-def package_file(pattern):
+def package_file(name):
     """A file of an installed NVIDIA package, or None."""
-    found = (path for folder in sys.path for path in pathlib.Path(folder or ".").glob(f"nvidia/*/{pattern}"))
+    found = (path for folder in sys.path for path in pathlib.Path(folder or ".").glob(f"nvidia/{name}"))
     return next(found, None)
 
 
@@ -117,7 +118,7 @@ def check(name, nvrtc, ptxas):
 
 
 def main():
-    nvrtc, ptxas = package_file("lib/libnvrtc.so.12"), package_file("bin/ptxas")
+    nvrtc, ptxas = package_file("cuda_nvrtc/lib/libnvrtc.so.12"), package_file("cuda_nvcc/bin/ptxas")
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
     if not sys.argv[1:]:

@@ -12,9 +12,34 @@
 // Makes a kernel known to the stand-in for the driver.
 #define KERNEL(name)
 
-#endif
+// Two numbers as binary16, the first in the lower half.
+static __device__ __forceinline__ unsigned halves(float lower, float upper) {
+    unsigned both;
+    asm("{.reg .b16 l, u; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 u, %2; mov.b32 %0, {l, u};}" : "=r"(both) : "f"(lower), "f"(upper));
+    return both;
+}
 
-// The sizes of a residual network, as its spec has them. The channels are a multiple of 32, padded with zeros.
-struct Sizes {
-    int planes, channels, blocks, recurrence, gate, squeeze, policy, value, hidden;
-};
+static __device__ __forceinline__ float from_half(unsigned short half) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(half));
+    return x;
+}
+
+#if __CUDA_ARCH__ >= 800
+// d += a x b by a warp: a [16, 16] and b [16, 8] of binary16, d [16, 8]; PTX ISA, "Matrix Fragments for mma.m16n8k16".
+static __device__ __forceinline__ void multiply_add(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Four matrices [8, 8] of binary16 in shared memory; lane 8 i + r says where row r of matrix i is.
+static __device__ __forceinline__ void load_matrices(unsigned (&a)[4], const unsigned short* row) {
+    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"(address)
+                 : "memory");
+}
+#endif
+#endif

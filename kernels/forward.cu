@@ -5,7 +5,7 @@
 // one rank of 8 squares. Weights and boards stream through shared memory a few input channels at a time, and the maps
 // between convolutions lie in the block's scratch in global memory, small enough to stay in the L2 cache. The reference is
 // src/network/reference.rs; the layout of the weights is that of src/backend/cuda/pack.rs.
-#include "device.cuh"
+#include "common.cuh"
 
 // A rank in shared memory: 8 squares and 4 floats that are not used, so that the ranks that the threads of a warp read at
 // once lie in different banks. Above and below the board there is a rank of zeros.
@@ -17,32 +17,6 @@ constexpr int STEP3 = 2, STEP1 = 4;
 struct Tile {
     float at[4][8];
 };
-
-static __device__ __forceinline__ float relu(float x) {
-    return x < 0.f ? 0.f : x;  // Unlike fmaxf, NaN stays NaN.
-}
-
-static __device__ __forceinline__ float sigmoid(float x) {
-    return 1.f / (1.f + expf(-x));
-}
-
-// The sum over all threads of a warp, or over groups of 8 neighbours.
-static __device__ __forceinline__ float sum_over(int threads, float x) {
-    for (int distance = threads / 2; distance; distance /= 2) {
-        x += __shfl_xor_sync(0xffffffffu, x, distance);
-    }
-    return x;
-}
-
-// A row of weights times a vector in shared memory, by one warp; the length is a multiple of 4.
-static __device__ float dot(const float* __restrict__ row, const float* vector, int length) {
-    float sum = 0.f;
-    for (int i = 4 * (threadIdx.x & 31); i < length; i += 128) {
-        const float4 a = *(const float4*)&row[i], b = *(const float4*)&vector[i];
-        sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
-    }
-    return sum_over(32, sum);
-}
 
 // This thread's place in a map [channels, 64].
 static __device__ __forceinline__ float4* own(float* map, int channel) {

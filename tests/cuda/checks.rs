@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 use crate::random_weights;
-use fianchetto::backend::cuda::Cuda;
+use fianchetto::backend::cuda::{Arithmetic, Cuda};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
 use fianchetto::network::spec::Residual;
@@ -10,14 +10,18 @@ use fianchetto::network::{Network, Spec, reference};
 use ndarray::Array3;
 
 /// Those that need no stand-in.
-pub const ON_A_GPU: [&str; 4] = ["reference", "mistake", "no_number", "unsuitable"];
+pub const ON_A_GPU: [&str; 6] =
+    ["single", "half", "mistake_in_single", "mistake_in_half", "no_number", "unsuitable"];
 
 /// Makes a check by its name; it panics when something is wrong.
 pub fn run(name: &str) {
     match name {
-        "reference" => reference(),
-        "mistake" => mistake(),
+        "single" => reference(Arithmetic::Single),
+        "half" => reference(Arithmetic::Half),
+        "mistake_in_single" => mistake(Arithmetic::Single),
+        "mistake_in_half" => mistake(Arithmetic::Half),
         "no_number" => no_number(),
+        "name" => println!("{}", cuda(&everything()).name()),
         "short_memory" => short_memory(),
         "refusal" => refusal(),
         "unsuitable" => unsuitable(),
@@ -26,7 +30,26 @@ pub fn run(name: &str) {
 }
 
 /// Of logits relative to the largest, and of values.
-const TOLERANCE: f64 = 1e-5;
+fn tolerance(arithmetic: Arithmetic) -> f64 {
+    match arithmetic {
+        Arithmetic::Single => 1e-5,
+        Arithmetic::Half => 5e-3,
+    }
+}
+
+/// A network of random weights.
+fn network(spec: &Spec) -> Network {
+    Network::from_safetensors(&random_weights::file(spec, 3)).unwrap()
+}
+
+fn cuda(spec: &Spec) -> Cuda {
+    Cuda::new(&network(spec)).unwrap()
+}
+
+/// The smallest network with all kinds of layers.
+fn everything() -> Spec {
+    random_weights::residual(Encoding::Canonical19, small())
+}
 
 /// All kinds of layers, and sizes that need filling up.
 fn small() -> Residual {
@@ -38,10 +61,6 @@ fn small() -> Residual {
         se_width: Some(5),
         ..random_weights::small_sizes()
     }
-}
-
-fn cuda(spec: &Spec) -> Cuda {
-    Cuda::new(&Network::from_safetensors(&random_weights::file(spec, 3)).unwrap()).unwrap()
 }
 
 /// Planes and indices of a position, unlike any of chess: fractions of both signs, any number of indices, also none.
@@ -66,22 +85,23 @@ fn batch(positions: &[(Vec<f32>, Vec<u16>)]) -> Batch {
 }
 
 /// The largest difference of a logit, relative to the largest logit, and of a value, from the reference in f64.
-fn differences(spec: &Spec, batches: &[usize]) -> (f64, f64) {
-    let network = Network::<f64>::from_safetensors(&random_weights::file(spec, 3)).unwrap();
+fn differences(arithmetic: Arithmetic, spec: &Spec, batches: &[usize]) -> (f64, f64) {
+    let exact = Network::<f64>::from_safetensors(&random_weights::file(spec, 3)).unwrap();
     let most = *batches.iter().max().unwrap();
     let positions: Vec<_> = (0..most as u64).map(|seed| position(spec, seed)).collect();
     let expected: Vec<_> = (positions.iter())
         .map(|(planes, indices)| {
             let planes = planes.iter().copied().map(f64::from).collect();
             let planes = Array3::from_shape_vec((spec.encoding.planes(), 8, 8), planes).unwrap();
-            let (logits, value) = reference::forward(&network, planes.view());
+            let (logits, value) = reference::forward(&exact, planes.view());
             (indices.iter().map(|&index| logits[usize::from(index)]).collect::<Vec<_>>(), value)
         })
         .collect();
     let largest = expected.iter().flat_map(|e| &e.0).fold(0.0, |m: f64, x| m.max(x.abs()));
     assert!(largest > 0.1, "the logits are too small to tell anything");
 
-    let (mut cuda, mut outputs) = (cuda(spec), Outputs::default());
+    let mut cuda = Cuda::with(&network(spec), arithmetic).unwrap();
+    let mut outputs = Outputs::default();
     let (mut logit, mut value) = (0.0, 0.0);
     for &count in batches {
         let chosen = most - count..most;
@@ -104,14 +124,16 @@ fn larger(a: f64, b: f64) -> f64 {
     if a >= b { a } else { b }
 }
 
-fn check(name: &str, spec: &Spec, batches: &[usize]) {
+fn check(arithmetic: Arithmetic, name: &str, spec: &Spec, batches: &[usize]) {
     let started = std::time::Instant::now();
-    let (logit, value) = differences(spec, batches);
+    let (logit, value) = differences(arithmetic, spec, batches);
     println!("{name:<40} logits {logit:.1e}  values {value:.1e}  {:.1?}", started.elapsed());
-    assert!(logit <= TOLERANCE && value <= TOLERANCE, "{name}: more than {TOLERANCE:e}");
+    let tolerance = tolerance(arithmetic);
+    assert!(logit <= tolerance && value <= tolerance, "{name}: more than {tolerance:e}");
 }
 
-fn reference() {
+fn reference(arithmetic: Arithmetic) {
+    let check = |name: &str, spec: &Spec, batches: &[usize]| check(arithmetic, name, spec, batches);
     let canonical = |sizes| random_weights::residual(Encoding::Canonical19, sizes);
     check("everything", &canonical(small()), &[1, 2, 7]);
     let plain = Residual { recurrence: 1, gate: false, se_width: None, ..small() };
@@ -160,14 +182,15 @@ fn reference() {
 }
 
 /// What finds a mistake that was made on purpose: every kind of layer, and blocks that evaluate several positions.
-fn mistake() {
+fn mistake(arithmetic: Arithmetic) {
     let sizes = Residual { channels: 64, se_width: Some(40), value_hidden: 64, ..small() };
-    check("everything", &random_weights::residual(Encoding::Canonical19, sizes), &[5, 5]);
+    let spec = random_weights::residual(Encoding::Canonical19, sizes);
+    check(arithmetic, "everything", &spec, &[5, 5]);
 }
 
 /// NaN and infinity in the planes of one position come through to its outputs, and to no other's.
 fn no_number() {
-    let spec = random_weights::residual(Encoding::Canonical19, small());
+    let spec = everything();
     let mut cuda = cuda(&spec);
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut positions: Vec<_> = (0..5).map(|_| position(&spec, 0)).collect();
@@ -217,10 +240,8 @@ fn refusal() {
 }
 
 fn unsuitable() {
-    let refused = |spec: &Spec| {
-        let network = Network::from_safetensors(&random_weights::file(spec, 3)).unwrap();
-        Cuda::new(&network).err().expect("a refusal is expected").to_string()
-    };
+    let refused =
+        |spec: &Spec| Cuda::new(&network(spec)).err().expect("a refusal is expected").to_string();
     assert!(refused(&random_weights::pair(4, 5)).contains("not pairs that score squares"));
     for (channels, policy_channels) in [(257, 1), (4, 200)] {
         let sizes = Residual { channels, policy_channels, blocks: 0, ..small() };

@@ -53,30 +53,108 @@ fn source(what: &str) -> Option<&'static StandIn> {
     stand_in::from_source().map_err(|why| skip(what, why)).ok()
 }
 
+/// The one with the kernels from the PTX, where there is also a Python.
+fn ptx(what: &str) -> Option<&'static StandIn> {
+    stand_in::from_ptx().map_err(|why| skip(what, why)).ok()
+}
+
+/// A GPU for both kernels.
+const NEW: (&str, &str) = ("STANDIN_CAPABILITY", "80");
+
 #[test]
 fn the_kernels_are_the_reference() {
     let Some(stand_in) = source("the_kernels_are_the_reference") else { return };
-    stand_in.run("reference", &[]).succeeds();
+    for check in ["single", "half"] {
+        stand_in.run(check, &[NEW]).succeeds();
+    }
+}
+
+#[test]
+fn the_ptx_is_the_reference() {
+    let Some(stand_in) = ptx("the_ptx_is_the_reference") else { return };
+    for check in ["single", "half"] {
+        stand_in.run(check, &[NEW]).succeeds();
+    }
 }
 
 #[test]
 fn no_number_comes_through() {
     let Some(stand_in) = source("no_number_comes_through") else { return };
-    stand_in.run("no_number", &[]).succeeds();
+    stand_in.run("no_number", &[NEW]).succeeds();
+    let Some(stand_in) = ptx("no_number_comes_through") else { return };
+    stand_in.run("no_number", &[NEW]).succeeds();
 }
 
-/// Without any one of its barriers the kernel is wrong, and it shows.
+/// What finds mistakes in a kernel.
+fn finder(kernel: &str) -> &'static str {
+    if kernel == "forward" { "mistake_in_single" } else { "mistake_in_half" }
+}
+
+/// Without any one of its barriers a kernel is wrong, and it shows.
 #[test]
 fn a_missing_barrier_is_found() {
     let Some(stand_in) = source("a_missing_barrier_is_found") else { return };
-    let text = std::fs::read_to_string(stand_in::kernels().join("forward.cu")).unwrap();
-    let lines: Vec<_> =
-        (1..).zip(text.lines()).filter(|(_, line)| line.contains("__syncthreads();")).collect();
-    assert!(lines.len() >= 8, "{lines:?}");
-    for (number, line) in lines {
-        let said = stand_in.run("mistake", &[("STANDIN_WITHOUT_BARRIER", &number.to_string())]);
-        assert!(!said.success, "line {number} may be left out: {line}");
+    for kernel in stand_in::KERNELS {
+        let file = stand_in::kernels().join(format!("{kernel}.cu"));
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| line.contains("__syncthreads();"));
+        let mut barriers = 0;
+        for (number, _) in lines {
+            let without = ("STANDIN_WITHOUT_BARRIER", number.to_string());
+            let said = stand_in.run(finder(kernel), &[NEW, (without.0, &without.1)]);
+            assert!(!said.success, "{kernel}.cu, line {number}: nobody misses the barrier");
+            barriers += 1;
+        }
+        assert!(barriers >= 8, "{kernel}: {barriers}");
+        stand_in.run(finder(kernel), &[NEW]).succeeds();
     }
+}
+
+/// Two operands of one instruction of the PTX exchanged, of a convolution's sum: the source is still right, what ships is not.
+#[test]
+fn a_swapped_operand_is_found() {
+    let swapped = |kernel, instruction: &str, first: usize, second: usize| {
+        let text = stand_in::ptx(kernel);
+        let all: Vec<_> =
+            (text.lines()).filter(|line| line.trim_start().starts_with(instruction)).collect();
+        let right = all[all.len() / 2];
+        let registers: Vec<_> = right
+            .split(&[' ', ',', '{', '}', ';'][..])
+            .filter(|word| word.starts_with('%'))
+            .collect();
+        let (a, b) = (registers[first], registers[second]);
+        let wrong = right.replace(a, "%?").replace(b, a).replace("%?", b);
+        assert!(wrong != right && text.matches(right).count() == 1, "{right}");
+        text.replace(right, &wrong)
+    };
+    let wrong = [
+        // Of a x b + c, b and c.
+        swapped("forward", "fma.rn.f32", 2, 3),
+        // Of a product of matrices, the two halves of b.
+        swapped("forward_half", "mma.sync", 8, 9),
+    ];
+    match stand_in::translated("swapped", &wrong) {
+        Ok(stand_in) => {
+            for kernel in stand_in::KERNELS {
+                assert!(!stand_in.run(finder(kernel), &[NEW]).success, "{kernel}: nobody sees it");
+            }
+        }
+        Err(why) => skip("a_swapped_operand_is_found", &why),
+    }
+}
+
+/// Old GPUs compute in fp32, and so do new ones with heads that are too wide for the other kernel.
+#[test]
+fn the_arithmetic_suits_the_gpu() {
+    let Some(stand_in) = source("the_arithmetic_suits_the_gpu") else { return };
+    for (capability, name) in
+        [("61", "cuda, fp32"), ("75", "cuda, fp32"), ("80", "cuda, fp16"), ("120", "cuda, fp16")]
+    {
+        let said = stand_in.run("name", &[("STANDIN_CAPABILITY", capability)]);
+        assert!(said.success && said.out.contains(name), "{capability}: {said:?}");
+    }
+    let said = stand_in.run("half", &[("STANDIN_CAPABILITY", "75")]);
+    assert!(!said.success && said.err.contains("compute capability 7.5, expected 8.0"), "{said:?}");
 }
 
 /// When memory is short a batch is evaluated in parts.

@@ -34,11 +34,42 @@ pub fn folder() -> PathBuf {
     folder
 }
 
+/// The kernels' files.
+pub const KERNELS: [&str; 2] = ["forward", "forward_half"];
+
 /// The one with the kernels from their source, or why there is none.
 pub fn from_source() -> Result<&'static StandIn, &'static str> {
-    static MADE: LazyLock<Result<StandIn, String>> =
-        LazyLock::new(|| make("source", &kernels().join("forward.cu")));
+    static MADE: LazyLock<Result<StandIn, String>> = LazyLock::new(|| {
+        make("source", &KERNELS.map(|kernel| kernels().join(format!("{kernel}.cu"))))
+    });
     MADE.as_ref().map_err(String::as_str)
+}
+
+/// The one with the kernels from the PTX that ships.
+pub fn from_ptx() -> Result<&'static StandIn, &'static str> {
+    static MADE: LazyLock<Result<StandIn, String>> =
+        LazyLock::new(|| translated("ptx", &KERNELS.map(ptx)));
+    MADE.as_ref().map_err(String::as_str)
+}
+
+/// The PTX that ships.
+pub fn ptx(kernel: &str) -> String {
+    std::fs::read_to_string(kernels().join(format!("{kernel}.ptx"))).unwrap()
+}
+
+/// A stand-in with the kernels of some PTX texts.
+pub fn translated(name: &str, texts: &[String]) -> Result<StandIn, String> {
+    let mut sources = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        let [ptx, source] = ["ptx", "cpp"].map(|kind| folder().join(format!("{name}{i}.{kind}")));
+        std::fs::write(&ptx, text).unwrap();
+        let translator = kernels().join("cpu/translate.py");
+        let status = Command::new("python3").arg(translator).args([&ptx, &source]).status();
+        let status = status.map_err(|error| format!("no python3: {error}"))?;
+        assert!(status.success(), "{name} cannot be translated");
+        sources.push(source);
+    }
+    make(name, &sources)
 }
 
 fn compiler() -> Command {
@@ -57,27 +88,29 @@ fn compiler() -> Command {
     command
 }
 
-/// Compiles the driver and a kernel into a library. A kernel that does not compile fails the test; without a compiler there is
+/// Compiles the driver and kernels into a library. A kernel that does not compile fails the test; without a compiler there is
 /// nothing to test with.
-fn make(name: &str, kernel: &Path) -> Result<StandIn, String> {
+fn make(name: &str, kernel_files: &[PathBuf]) -> Result<StandIn, String> {
     let made = folder().join(name);
     std::fs::create_dir_all(&made).unwrap();
-    let sources = [kernels().join("cpu/driver.cpp"), kernel.to_owned()];
-    let objects = ["driver.o", "kernel.o"].map(|object| made.join(object));
-    let both: Vec<_> = (sources.iter().zip(&objects))
-        .map(|(source, object)| {
-            compiler().args(["-x", "c++", "-c"]).arg(source).arg("-o").arg(object).spawn()
+    let driver = kernels().join("cpu/driver.cpp");
+    let mut objects = Vec::new();
+    let children: Vec<_> = (kernel_files.iter().chain([&driver]))
+        .map(|source| {
+            objects.push(made.join(source.file_name().unwrap()).with_extension("o"));
+            let mut command = compiler();
+            command.args(["-x", "c++", "-c"]).arg(source).arg("-o").arg(objects.last().unwrap());
+            command.spawn()
         })
         .collect();
-    for child in both {
+    for child in children {
         let status = child.map_err(|error| format!("no C++ compiler: {error}"))?.wait().unwrap();
         assert!(status.success(), "{name} does not compile");
     }
+    let library = made.join("libcuda.so.1");
     let mut link = compiler();
-    link.args(["-shared", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"])
-        .arg(made.join("libcuda.so.1"))
-        .args(&objects);
-    assert!(link.status().unwrap().success(), "{name} does not link");
+    link.args(["-shared", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"]).arg(library);
+    assert!(link.args(&objects).status().unwrap().success(), "{name} does not link");
     Ok(StandIn(made))
 }
 

@@ -1,5 +1,9 @@
 //! What stands for the CUDA backend in a program built without the feature `cuda`: it says so.
 
+mod arithmetic;
+
+pub use arithmetic::Arithmetic;
+
 use super::{Backend, BackendError, Batch, Outputs};
 use crate::network::Network;
 
@@ -14,7 +18,15 @@ impl Cuda {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_network: &Network) -> Result<Self, BackendError> {
+    pub fn new(network: &Network) -> Result<Self, BackendError> {
+        Self::with(network, Arithmetic::Single)
+    }
+
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn with(_network: &Network, _arithmetic: Arithmetic) -> Result<Self, BackendError> {
         Err(BackendError(
             "this program was built without CUDA; build it with cargo build --release --features cuda".to_owned(),
         ))

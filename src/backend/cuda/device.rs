@@ -16,6 +16,10 @@ const CAPABILITY: (i32, i32) = (6, 1);
 pub struct Device {
     pub stream: Arc<CudaStream>,
     pub multiprocessors: usize,
+    /// Major and minor.
+    pub capability: (i32, i32),
+    /// What a block may ask for, in bytes.
+    pub shared_memory: usize,
     /// For people: `"NVIDIA H200, driver for CUDA 13.0"`.
     pub name: String,
 }
@@ -108,15 +112,20 @@ impl Device {
                 capability.0, capability.1, CAPABILITY.0, CAPABILITY.1
             )));
         }
-        let multiprocessors = context
-            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-            .map_err(&failed)?;
+        let size = |attribute| {
+            let found = context.attribute(attribute).map_err(&failed)?;
+            Ok::<_, Failed>(usize::try_from(found).unwrap_or_default())
+        };
+        let multiprocessors = size(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1);
+        let shared_memory = size(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         // SAFETY: there is one stream, and it does everything in order: nothing needs to be waited for by events.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(Failed::to("making a stream"))?;
         Ok(Self {
             stream,
-            multiprocessors: usize::try_from(multiprocessors).unwrap_or(1).max(1),
+            multiprocessors,
+            capability,
+            shared_memory,
             name: format!("{name}, driver for CUDA {}", dotted(version)),
         })
     }

@@ -1,26 +1,34 @@
 //! The forward pass on an NVIDIA GPU, with kernels of our own (`kernels/`, whose README has the design).
 //!
 //! - `device`: finding a GPU, and what to say when there is none.
-//! - `pack`: the weights in the kernel's order.
+//! - `arithmetic`, `pack`: the weights in the kernels' order.
 //! - `staging`: a batch on its way to the GPU and its outputs on theirs back.
 //!
 //! The kernels are built into the program as PTX, which the driver compiles for its GPU. A position's outputs are the same bits in
 //! every batch.
 
+mod arithmetic;
 mod device;
 mod pack;
 mod staging;
 
+pub use arithmetic::Arithmetic;
+
 use super::{Backend, BackendError, Batch, Outputs};
 use crate::network::Network;
+use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use device::{Device, Failed};
-use pack::{Packed, Sizes};
+use pack::{Packed, Sizes, pack};
 use staging::Staging;
 use std::ops::Range;
 
-const FORWARD: &str = include_str!("../../../kernels/forward.ptx");
+const SINGLE: &str = include_str!("../../../kernels/forward.ptx");
+const HALF: &str = include_str!("../../../kernels/forward_half.ptx");
+
+/// The oldest compute capability with the tensor cores that `HALF` is written for.
+const HALF_CAPABILITY: (i32, i32) = (8, 0);
 
 /// Positions in one launch, at most: beyond, whole launches are no slower.
 const MOST: usize = 2048;
@@ -29,11 +37,12 @@ const MOST: usize = 2048;
 pub struct Cuda {
     device: Device,
     kernel: CudaFunction,
+    arithmetic: Arithmetic,
     sizes: Sizes,
     policy_size: usize,
-    weights: CudaSlice<f32>,
-    /// For each block that runs at the same time, three maps.
-    scratch: CudaSlice<f32>,
+    weights: CudaSlice<u32>,
+    /// For each block that runs at the same time what it needs.
+    scratch: CudaSlice<u32>,
     /// Blocks that run at the same time: how many positions are evaluated in the time of one.
     blocks: usize,
     block: LaunchConfig,
@@ -47,19 +56,58 @@ impl Cuda {
     /// Whether this program was built with it.
     pub const BUILT: bool = true;
 
-    /// Opens the first GPU and puts a network there.
+    /// Opens the first GPU and puts a network there, in the fastest arithmetic that both have.
     ///
     /// # Errors
     /// When there is no driver, no GPU, one that is too old or has too little memory, or when the network is a pair of square networks
     /// or too wide.
     pub fn new(network: &Network) -> Result<Self, BackendError> {
-        let Packed { sizes, weights, threads, shared_memory } = pack::pack(network)?;
         let device = Device::open()?;
-        let context = device.stream.context();
-        let module = context
-            .load_module(Ptx::from_src(FORWARD))
-            .map_err(Failed::to("loading the kernels"))?;
-        let kernel = module.load_function("forward").map_err(Failed::to("finding the kernel"))?;
+        if device.capability >= HALF_CAPABILITY
+            && let Ok(packed) = pack(network, Arithmetic::Half, device.shared_memory)
+        {
+            return Self::load(device, packed, Arithmetic::Half, network);
+        }
+        let packed = pack(network, Arithmetic::Single, device.shared_memory)?;
+        Self::load(device, packed, Arithmetic::Single, network)
+    }
+
+    /// The same in this arithmetic.
+    ///
+    /// # Errors
+    /// As [`Cuda::new`], and when the GPU has no tensor cores for [`Arithmetic::Half`] or a weight is too large for it.
+    pub fn with(network: &Network, arithmetic: Arithmetic) -> Result<Self, BackendError> {
+        let device = Device::open()?;
+        let (major, minor) = device.capability;
+        if arithmetic == Arithmetic::Half && device.capability < HALF_CAPABILITY {
+            return Err(BackendError(format!(
+                "CUDA: {} has compute capability {major}.{minor}, expected 8.0 or newer for 16 bits",
+                device.name
+            )));
+        }
+        let packed = pack(network, arithmetic, device.shared_memory)?;
+        Self::load(device, packed, arithmetic, network)
+    }
+
+    fn load(
+        device: Device,
+        packed: Packed,
+        arithmetic: Arithmetic,
+        network: &Network,
+    ) -> Result<Self, BackendError> {
+        let Packed { kernel, sizes, weights, threads, shared_memory, scratch } = packed;
+        let ptx = match arithmetic {
+            Arithmetic::Single => SINGLE,
+            Arithmetic::Half => HALF,
+        };
+        let module = device.stream.context().load_module(Ptx::from_src(ptx));
+        let module = module.map_err(Failed::to("loading the kernels"))?;
+        let kernel = module.load_function(&kernel).map_err(Failed::to("finding the kernel"))?;
+        let shared_bytes = i32::try_from(shared_memory).unwrap_or(i32::MAX); // Less than `pack` was given.
+        let most_shared = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        kernel
+            .set_attribute(most_shared, shared_bytes)
+            .map_err(Failed::to("asking for shared memory"))?;
         let weights =
             device.stream.clone_htod(&weights).map_err(Failed::to("uploading the weights"))?;
 
@@ -73,8 +121,8 @@ impl Cuda {
             .map_err(Failed::to("asking how many blocks run at once"))?;
         let mut blocks = device.multiprocessors * resident.max(1) as usize;
         let scratch = loop {
-            // SAFETY: the kernel writes its maps before it reads them.
-            match unsafe { device.stream.alloc(blocks * 3 * 64 * sizes.channels as usize) } {
+            // SAFETY: the kernel writes there before it reads.
+            match unsafe { device.stream.alloc(blocks * scratch) } {
                 Ok(scratch) => break scratch,
                 Err(error) => {
                     let failed = Failed::to("allocating room for the maps")(error);
@@ -88,6 +136,7 @@ impl Cuda {
         Ok(Self {
             device,
             kernel,
+            arithmetic,
             sizes,
             policy_size: network.spec.policy_size(),
             weights,
@@ -107,12 +156,11 @@ impl Cuda {
         positions: Range<usize>,
         outputs: &mut Outputs,
     ) -> Result<(), Failed> {
-        let (Sizes { planes, .. }, stream) = (self.sizes, &self.device.stream);
+        let stream = &self.device.stream;
         let count = positions.len();
         let staged = self.staging.upload(stream, batch, positions.clone())?;
         let number = i32::try_from(count).unwrap_or(i32::MAX); // At most MOST, or little more.
         let config = LaunchConfig { grid_dim: (count.min(self.blocks) as u32, 1, 1), ..self.block };
-        debug_assert_eq!(planes as usize, batch.planes_per_position());
         let mut launch = stream.launch_builder(&self.kernel);
         launch
             .arg(&self.sizes)
@@ -121,8 +169,8 @@ impl Cuda {
             .arg(&staged.ends)
             .arg(&staged.indices);
         launch.arg(&self.weights).arg(&mut self.scratch).arg(&staged.values).arg(&staged.logits);
-        // SAFETY: the arguments are those of `forward` in kernels/forward.cu, and large enough: the scratch for all blocks of a launch,
-        // the rest by `upload`; the indices are within the policy.
+        // SAFETY: the arguments are those of the kernels in kernels/*.cu, and large enough: the weights and the scratch of so many blocks
+        // by `pack`, the rest by `upload`; the indices are within the policy.
         let started = unsafe { launch.launch(config) }.map_err(Failed::to("starting the kernel"));
         if let Err(failed) = started {
             // Nothing may be on its way any more when the memory is used again.
@@ -136,7 +184,10 @@ impl Cuda {
 
 impl Backend for Cuda {
     fn name(&self) -> String {
-        "cuda, fp32 (one block a position)".to_owned()
+        match self.arithmetic {
+            Arithmetic::Single => "cuda, fp32".to_owned(),
+            Arithmetic::Half => "cuda, fp16 on tensor cores".to_owned(),
+        }
     }
 
     fn device(&self) -> String {
