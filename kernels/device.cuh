@@ -12,10 +12,11 @@
 // Makes a kernel known to the stand-in for the driver.
 #define KERNEL(name)
 
+#if __CUDA_ARCH__ >= 800
 // Two numbers as binary16, the first in the lower half.
 static __device__ __forceinline__ unsigned halves(float lower, float upper) {
     unsigned both;
-    asm("{.reg .b16 l, u; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 u, %2; mov.b32 %0, {l, u};}" : "=r"(both) : "f"(lower), "f"(upper));
+    asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(both) : "f"(lower), "f"(upper));
     return both;
 }
 
@@ -25,7 +26,6 @@ static __device__ __forceinline__ float from_half(unsigned short half) {
     return x;
 }
 
-#if __CUDA_ARCH__ >= 800
 // d += a x b by a warp: a [16, 16] and b [16, 8] of binary16, d [16, 8]; PTX ISA, "Matrix Fragments for mma.m16n8k16".
 static __device__ __forceinline__ void multiply_add(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

@@ -10,25 +10,13 @@ struct Bytes {
     alignas(8) unsigned char bytes[N];
 };
 
-// The bits of a register, of its type or of another of its size; the lower ones of a wider register.
+// The same bits as another type; the lower ones of a wider one.
 template <class T, class X>
 T as(const X& x) {
     static_assert(sizeof(T) <= sizeof(X));
     T value;
     memcpy(&value, &x, sizeof value);
     return value;
-}
-
-// Writes a register of at least the value's size.
-template <class X, class T>
-void set(X& x, const T& value) {
-    if constexpr (std::is_same_v<X, bool>) {
-        x = value;
-    } else {
-        static_assert(sizeof(T) <= sizeof(X));
-        x = X{};
-        memcpy(&x, &value, sizeof value);
-    }
 }
 
 template <size_t N>

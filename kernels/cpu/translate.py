@@ -4,13 +4,16 @@
 One instruction becomes one statement; what an instruction means is in ptx.h. It knows those that NVRTC makes of our kernels and
 refuses any other by name.
 
-usage: translate.py KERNEL.ptx KERNEL.cpp
+usage: translate.py KERNEL.ptx KERNEL.cpp [ENTRY ...]      all entries, or these
 """
 import re
 import sys
 
 C_TYPES = {"pred": "bool", "f16": "uint16_t", "f16x2": "uint32_t", "f32": "float", "f64": "double"}
 C_TYPES |= {f"{kind}{bits}": f"{'' if kind == 's' else 'u'}int{bits}_t" for kind in "bus" for bits in (8, 16, 32, 64)}
+
+# What the registers are declared as, by their names' letters.
+REGISTERS = {"p": "pred", "rs": "u16", "r": "u32", "rd": "u64", "f": "f32", "fd": "f64"}
 
 SPECIAL = {"%tid": "threadIdx", "%ntid": "blockDim", "%ctaid": "blockIdx", "%nctaid": "gridDim"}
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -21,6 +24,20 @@ OPERATOR = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 def name(operand):
     """A register or label as a C++ name."""
     return operand.strip().replace("%", "r_").replace("$", "l_")
+
+
+def register_type(register):
+    """The PTX type of a register."""
+    return REGISTERS[re.fullmatch(r"%([a-z]+)\d+", register)[1]]
+
+
+def converted(expression, found, wanted):
+    """An expression of one PTX type as another of its size: the same number among integers, otherwise the same bits."""
+    if C_TYPES[found] == C_TYPES[wanted]:
+        return expression
+    if (found + wanted).isalnum() and "f" not in found + wanted:
+        return f"static_cast<{C_TYPES[wanted]}>({expression})"
+    return f"ptx::as<{C_TYPES[wanted]}>({expression})"
 
 
 def operands(text):
@@ -66,7 +83,7 @@ class Kernel:
         if operand == "shared_":  # The start of shared memory, whose addresses count from there.
             return "0"
         if operand.startswith("%"):
-            return f"ptx::as<{c_type}>({name(operand)})"
+            return converted(name(operand), register_type(operand), kind)
         raise SystemExit(f"{self.entry}: operand {operand}?")
 
     def address(self, operand, space):
@@ -79,11 +96,12 @@ class Kernel:
         return f"reinterpret_cast<unsigned char*>({self.value(base, 'u64')} + {offset})"
 
     def statement(self, number, text):
-        if not text or text in "()" or text.startswith((".maxntid", ".minnctapersm", ".pragma", "//", "{", "}")):
+        if text in ("", "{", ")") or text.startswith((".maxntid", ".minnctapersm", ".pragma", "//")):
             return ""
-        if registers := re.fullmatch(r"\.reg \.(\w+) (%\w+)<(\d+)>;", text):
-            kind, register, count = registers.groups()
-            return "\n".join(f"    [[maybe_unused]] {C_TYPES[kind]} {name(register)}{i} = 0;" for i in range(int(count)))
+        if registers := re.fullmatch(r"\.reg \.\w+ (%\w+)<(\d+)>;", text):
+            register, count = registers.groups()
+            c_type = C_TYPES[register_type(f"{register}0")]
+            return "\n".join(f"    [[maybe_unused]] {c_type} {name(register)}{i} = 0;" for i in range(int(count)))
         if text.endswith(":"):
             return f"{name(text)};"
         guard, operation, rest = re.fullmatch(r"(?:@(!?%p\d+) )?([\w.:]+)\s*(.*);", text).groups()
@@ -99,14 +117,14 @@ class Kernel:
         def arg(i, of=kind):
             return self.value(args[i], of)
 
-        def to(expression, register=0):
-            return f"ptx::set({name(args[register])}, {expression});"
+        def to(expression, of=kind, register=args[0] if args else ""):
+            return f"{name(register)} = {converted(expression, of, register_type(register))};"
 
         match head:
             case "mov" if "{" in args[0]:
                 return f"ptx::unpack({arg(1)}, {', '.join(map(name, elements(args[0])))});"
             case "mov" if "{" in args[1]:
-                return to(f"ptx::pack({', '.join(map(name, elements(args[1])))})")
+                return to(f"ptx::pack({', '.join(map(name, elements(args[1])))})", f"u{kind[1:]}")
             case "mov":
                 return to(arg(1))
             case "ld" | "st":
@@ -116,12 +134,12 @@ class Kernel:
                 code = f"unsigned char* p = ptx::aligned<{len(vector)} * sizeof({C_TYPES[kind]})>({address});"
                 for i, element in enumerate(vector):
                     if head == "ld":
-                        code += f" ptx::set({name(element)}, ptx::load<{C_TYPES[kind]}>(p, {i}));"
+                        code += " " + to(f"ptx::load<{C_TYPES[kind]}>(p, {i})", register=element)
                     else:
                         code += f" ptx::store<{C_TYPES[kind]}>(p, {i}, {self.value(element, kind)});"
                 return f"{{ {code} }}"
             case "cvta" if "shared" in parts:
-                return to(f"{arg(1)} {'-' if 'to' in parts else '+'} reinterpret_cast<uint64_t>(shared_memory)")
+                return to(f"{arg(1)} {'-' if 'to' in parts else '+'} reinterpret_cast<uint64_t>(shared_memory)", "u64")
             case "cvta":
                 return to(arg(1))
             case "add" | "sub" | "and" | "or" | "xor":
@@ -129,7 +147,7 @@ class Kernel:
             case "mul" | "mad" if "wide" in parts:
                 wide = kind[0] + str(2 * int(kind[1:]))
                 product = f"static_cast<{C_TYPES[wide]}>({arg(1)}) * static_cast<{C_TYPES[wide]}>({arg(2)})"
-                return to(product if head == "mul" else f"{product} + {arg(3, wide)}")
+                return to(product if head == "mul" else f"{product} + {arg(3, wide)}", wide)
             case "mul" | "mad" if "hi" not in parts:
                 addend = f" + {arg(3)}" if head == "mad" else ""
                 return to(f"static_cast<{C_TYPES[kind]}>({arg(1)} * {arg(2)}{addend})")
@@ -156,15 +174,17 @@ class Kernel:
             case "selp":
                 return to(f"{name(args[3])} ? {arg(1)} : {arg(2)}")
             case "setp" if parts[1] in COMPARE:
-                return to(f"{arg(1)} {COMPARE[parts[1]]} {arg(2)}")
+                return to(f"{arg(1)} {COMPARE[parts[1]]} {arg(2)}", "pred")
             case "setp" if parts[1][-1] == "u" and parts[1][:-1] in OPPOSITE:  # Also true when one is NaN.
-                return to(f"!({arg(1)} {OPPOSITE[parts[1][:-1]]} {arg(2)})")
-            case "cvt" if kind == "f16" or parts[-2].startswith("f16"):
-                return self.half(parts, args)
+                return to(f"!({arg(1)} {OPPOSITE[parts[1][:-1]]} {arg(2)})", "pred")
+            case "cvt" if parts[-2] == "f16x2":  # The first operand is the upper half.
+                return to(f"halves({arg(2)}, {arg(1)})", "b32")
+            case "cvt" if kind == "f16" and parts[-2] == "f32":
+                return to(f"from_half({arg(1, 'b16')})", "f32")
             case "cvt" if "sat" in parts:
                 return to(f"ptx::saturated({arg(1)})")
             case "cvt":
-                return to(f"static_cast<{C_TYPES[parts[-2]]}>({arg(1)})")
+                return to(f"static_cast<{C_TYPES[parts[-2]]}>({arg(1)})", parts[-2])
             case "bra":
                 return f"goto {name(args[0])};"
             case "ret":
@@ -174,7 +194,7 @@ class Kernel:
             case "shfl" if parts[2] == "bfly":
                 register, valid = args[0].split("|")
                 value = f"ptx::shuffle_xor({arg(4, 'u32')}, {arg(1)}, {arg(2, 's32')}, {number})"
-                return f"ptx::set({name(register)}, {value}); {name(valid)} = true;"
+                return f"{to(value, register=register)} {name(valid)} = true;"
             case "mma" if operation == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":
                 registers = [name(element) for vector in args for element in elements(vector)]
                 return f"ptx::mma({number}, {', '.join(registers)});"
@@ -183,28 +203,20 @@ class Kernel:
                 return f"ptx::ldmatrix({number}, {self.address(args[1], 'shared')}, {registers});"
         raise SystemExit(f"{self.entry}, line {number}: no translation of {operation} {args}")
 
-    def half(self, parts, args):
-        """Conversions from and to binary16."""
-        if parts[-2] == "f16x2":  # The first operand is the upper half.
-            lower, upper = self.value(args[2], "f32"), self.value(args[1], "f32")
-            return f"ptx::set({name(args[0])}, ptx::halves({lower}, {upper}));"
-        if parts[-1] == "f16":
-            return f"ptx::set({name(args[0])}, ptx::from_half({self.value(args[1], 'b16')}));"
-        return f"ptx::set({name(args[0])}, ptx::to_half({self.value(args[1], 'f32')}));"
 
-
-def translate(ptx):
+def translate(ptx, entries):
     out = ['#include "device.cuh"', '#include "cpu/ptx.h"']
     for entry in re.finditer(r"\.entry (\w+)\((.*?)\)(.*?)\n\}", ptx, re.S):
-        line = ptx.count("\n", 0, entry.start(3)) + 1
-        out.append(Kernel(*entry.groups(), line).text())
+        if not entries or entry[1] in entries:
+            line = ptx.count("\n", 0, entry.start(3)) + 1
+            out.append(Kernel(*entry.groups(), line).text())
     return "\n".join(out) + "\n"
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     with open(sys.argv[1]) as source:
-        code = translate(source.read())
+        code = translate(source.read(), sys.argv[3:])
     with open(sys.argv[2], "w") as target:
         target.write(code)

@@ -1,5 +1,6 @@
 //! What is checked on whatever driver this process finds.
 
+use crate::gpu;
 use crate::random::Random;
 use crate::random_weights;
 use fianchetto::backend::cuda::{Arithmetic, Cuda};
@@ -10,8 +11,8 @@ use fianchetto::network::{Network, Spec, reference};
 use ndarray::Array3;
 
 /// Those that need no stand-in.
-pub const ON_A_GPU: [&str; 6] =
-    ["single", "half", "mistake_in_single", "mistake_in_half", "no_number", "unsuitable"];
+pub const ON_A_GPU: [&str; 7] =
+    ["single", "half", "mistake_in_single", "mistake_in_half", "no_number", "unsuitable", "parity"];
 
 /// Makes a check by its name; it panics when something is wrong.
 pub fn run(name: &str) {
@@ -21,6 +22,9 @@ pub fn run(name: &str) {
         "mistake_in_single" => mistake(Arithmetic::Single),
         "mistake_in_half" => mistake(Arithmetic::Half),
         "no_number" => no_number(),
+        "parity" => gpu::parity(1000),
+        "few_real_positions" => gpu::parity(2),
+        "timing" => gpu::timing(0.5),
         "name" => println!("{}", cuda(&everything()).name()),
         "short_memory" => short_memory(),
         "refusal" => refusal(),

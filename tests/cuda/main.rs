@@ -2,8 +2,8 @@
 //! processor (`kernels/cpu`), once from their source and once from the PTX.
 //!
 //! A driver library is found when a process starts, so every check runs in a process of its own: this program again, with the
-//! stand-in on its library path. On a machine with a GPU `on_this_machine` runs them on the real one:
-//! `cargo test --release --features cuda --test cuda -- --ignored --nocapture`.
+//! stand-in on its library path. On a machine with a GPU `on_this_machine` makes them on the real one, and more:
+//! `cargo test --release --features cuda --test cuda on_this_machine -- --ignored --nocapture`.
 #![cfg(feature = "cuda")]
 
 #[path = "../random/mod.rs"]
@@ -12,9 +12,10 @@ mod random;
 mod random_weights;
 
 mod checks;
+mod gpu;
 mod stand_in;
 
-use stand_in::{Said, StandIn};
+use stand_in::{Driver, Said, StandIn};
 use std::io::Write;
 
 /// The check that this process is to make, where it was started for one.
@@ -29,16 +30,16 @@ fn one_check() {
     }
 }
 
-/// All checks on the GPU of this machine.
+/// All checks on the GPU of this machine, each in a process of its own all the same: one that fails may break the driver for those
+/// after it. `timing` is not among them.
 #[test]
 #[ignore = "needs a GPU"]
 fn on_this_machine() {
-    if std::env::var(CHECK).is_ok() {
-        return;
-    }
-    for name in checks::ON_A_GPU {
-        println!("{name}");
-        checks::run(name);
+    for check in checks::ON_A_GPU {
+        println!("{check}");
+        let said = stand_in::run(stand_in::one_check(check), Driver::OfThisMachine);
+        print!("{}", said.out);
+        said.succeeds();
     }
 }
 
@@ -75,6 +76,13 @@ fn the_ptx_is_the_reference() {
     for check in ["single", "half"] {
         stand_in.run(check, &[NEW]).succeeds();
     }
+}
+
+/// The rehearsal of what is done with many positions on a GPU.
+#[test]
+fn the_built_in_network_is_the_processors() {
+    let Some(stand_in) = source("the_built_in_network_is_the_processors") else { return };
+    stand_in.run("few_real_positions", &[NEW]).succeeds();
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn a_swapped_operand_is_found() {
         // Of a product of matrices, the two halves of b.
         swapped("forward_half", "mma.sync", 8, 9),
     ];
-    match stand_in::translated("swapped", &wrong) {
+    match stand_in::translated("swapped", &wrong, &["forward", "forward_half_64"]) {
         Ok(stand_in) => {
             for kernel in stand_in::KERNELS {
                 assert!(!stand_in.run(finder(kernel), &[NEW]).success, "{kernel}: nobody sees it");
@@ -205,21 +213,19 @@ fn the_program_runs_on_it_or_says_why_not() {
     let Some(stand_in) = source("the_program_runs_on_it_or_says_why_not") else { return };
     let weights = stand_in::folder().join("small.safetensors");
     std::fs::write(&weights, random_weights::file(&random_weights::small(), 1)).unwrap();
-    let predict = |stand_in: Option<&StandIn>, backend: &str| -> Said {
+    let predict = |driver: Driver<'_>, backend: &str| -> Said {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fianchetto"));
         command.args(["predict", "--backend", backend, "--weights"]).arg(&weights);
-        // Where no driver is, there is none of this machine's either.
-        command.env("CUDA_VISIBLE_DEVICES", "");
-        stand_in::run(command, stand_in)
+        stand_in::run(command, driver)
     };
-    let cpu = predict(None, "cpu");
+    let cpu = predict(Driver::None, "cpu");
     assert!(cpu.success && cpu.err.is_empty(), "{cpu:?}");
     for backend in ["cuda", "auto"] {
-        let there = predict(Some(stand_in), backend);
+        let there = predict(Driver::StandIn(stand_in), backend);
         assert!(there.success && there.err.is_empty(), "{there:?}");
         assert_eq!(there.out, cpu.out);
 
-        let nowhere = predict(None, backend);
+        let nowhere = predict(Driver::None, backend);
         assert!(nowhere.success && nowhere.out == cpu.out, "{nowhere:?}");
         let told = &nowhere.err;
         assert!(

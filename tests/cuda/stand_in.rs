@@ -48,7 +48,7 @@ pub fn from_source() -> Result<&'static StandIn, &'static str> {
 /// The one with the kernels from the PTX that ships.
 pub fn from_ptx() -> Result<&'static StandIn, &'static str> {
     static MADE: LazyLock<Result<StandIn, String>> =
-        LazyLock::new(|| translated("ptx", &KERNELS.map(ptx)));
+        LazyLock::new(|| translated("ptx", &KERNELS.map(ptx), &[]));
     MADE.as_ref().map_err(String::as_str)
 }
 
@@ -57,14 +57,15 @@ pub fn ptx(kernel: &str) -> String {
     std::fs::read_to_string(kernels().join(format!("{kernel}.ptx"))).unwrap()
 }
 
-/// A stand-in with the kernels of some PTX texts.
-pub fn translated(name: &str, texts: &[String]) -> Result<StandIn, String> {
+/// A stand-in with these kernels of some PTX texts, or all of them.
+pub fn translated(name: &str, texts: &[String], entries: &[&str]) -> Result<StandIn, String> {
     let mut sources = Vec::new();
     for (i, text) in texts.iter().enumerate() {
         let [ptx, source] = ["ptx", "cpp"].map(|kind| folder().join(format!("{name}{i}.{kind}")));
         std::fs::write(&ptx, text).unwrap();
         let translator = kernels().join("cpu/translate.py");
-        let status = Command::new("python3").arg(translator).args([&ptx, &source]).status();
+        let status =
+            Command::new("python3").arg(translator).args([&ptx, &source]).args(entries).status();
         let status = status.map_err(|error| format!("no python3: {error}"))?;
         assert!(status.success(), "{name} cannot be translated");
         sources.push(source);
@@ -114,21 +115,36 @@ fn make(name: &str, kernel_files: &[PathBuf]) -> Result<StandIn, String> {
     Ok(StandIn(made))
 }
 
+/// Where a process finds a driver library.
+pub enum Driver<'a> {
+    StandIn(&'a StandIn),
+    OfThisMachine,
+    /// Nowhere: a GPU of this machine is hidden from it.
+    None,
+}
+
+/// This program again, for one check.
+pub fn one_check(check: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "one_check", "--ignored", "--nocapture"]).env(CHECK, check);
+    command
+}
+
 impl StandIn {
     /// Makes a check in a process of its own, with these settings of the stand-in.
     pub fn run(&self, check: &str, settings: &[(&str, &str)]) -> Said {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "one_check", "--ignored", "--nocapture"]).env(CHECK, check);
+        let mut command = one_check(check);
         command.envs(settings.iter().copied());
-        run(command, Some(self))
+        run(command, Driver::StandIn(self))
     }
 }
 
-/// Runs a program with the stand-in or without any driver.
-pub fn run(mut command: Command, stand_in: Option<&StandIn>) -> Said {
-    match stand_in {
-        Some(StandIn(folder)) => command.env("LD_LIBRARY_PATH", folder),
-        None => command.env_remove("LD_LIBRARY_PATH"),
+/// Runs a program.
+pub fn run(mut command: Command, driver: Driver<'_>) -> Said {
+    match driver {
+        Driver::StandIn(StandIn(folder)) => command.env("LD_LIBRARY_PATH", folder),
+        Driver::OfThisMachine => &mut command,
+        Driver::None => command.env_remove("LD_LIBRARY_PATH").env("CUDA_VISIBLE_DEVICES", ""),
     };
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
