@@ -31,7 +31,8 @@ namespace fibers {
 
 enum class State { running, at_barrier, at_shuffle, returned };
 
-constexpr size_t STACK = 128 << 10, MESSAGE = 64;
+// Bytes: of a stack, of what a lane can show others, and after shared memory, to see whether somebody writes there.
+constexpr size_t STACK = 128 << 10, MESSAGE = 64, BEYOND = 4096;
 
 struct Thread {
     State state;
@@ -238,6 +239,8 @@ inline void run_block() {
 // Runs a grid of blocks; shared memory is full of NaN at first.
 inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void()>& kernel) {
     const unsigned count = size.x * size.y * size.z, blocks = grid.x * grid.y * grid.z;
+    static std::atomic<unsigned> launches{0};
+    const unsigned first = 1 + 1000 * launches++;
     std::atomic<unsigned> next{0};
     auto work = [&] {
         Block own{};
@@ -246,7 +249,7 @@ inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void
         void* stacks = mmap(nullptr, count * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stacks == MAP_FAILED) abort();
         own.stacks = static_cast<unsigned char*>(stacks);
-        std::vector<unsigned char> memory(shared + 64);
+        std::vector<unsigned char> memory(shared + 64 + BEYOND);
         own.shared = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
         for (unsigned i = 0; i < count; i++) {
             own.threads[i].index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
@@ -256,9 +259,13 @@ inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void
         block = &own;
         for (unsigned i; (i = next++) < blocks;) {
             own.index = {i % grid.x, i / grid.x % grid.y, i / (grid.x * grid.y)};
-            own.random = 0x9e3779b97f4a7c15u * (i + 1);
-            memset(own.shared, 0xff, shared);
+            own.random = 0x9e3779b97f4a7c15u * (first + i);  // Other orders in each block and launch.
+            memset(own.shared, 0xff, shared + BEYOND);
             run_block();
+            const unsigned char* end = own.shared + shared;
+            if (std::any_of(end, end + BEYOND, [](unsigned char byte) { return byte != 0xff; })) {
+                fail("a write beyond shared memory", own.threads[0]);
+            }
         }
         munmap(stacks, count * STACK);
     };

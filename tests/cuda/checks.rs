@@ -25,6 +25,7 @@ pub fn run(name: &str) {
         "parity" => gpu::parity(1000),
         "few_real_positions" => gpu::parity(2),
         "timing" => gpu::timing(0.5),
+        "profile" => gpu::profile(),
         "name" => println!("{}", cuda(&everything()).name()),
         "short_memory" => short_memory(),
         "refusal" => refusal(),
@@ -37,7 +38,7 @@ pub fn run(name: &str) {
 fn tolerance(arithmetic: Arithmetic) -> f64 {
     match arithmetic {
         Arithmetic::Single => 1e-5,
-        Arithmetic::Half => 5e-3,
+        Arithmetic::Half => 2e-3,
     }
 }
 
@@ -73,7 +74,7 @@ fn position(spec: &Spec, seed: u64) -> (Vec<f32>, Vec<u16>) {
     let planes = (0..64 * spec.encoding.planes())
         .map(|_| random.below(1 << 20) as f32 / (1 << 18) as f32 - 2.0);
     let planes = planes.collect();
-    let count = [9, 0, 1, 40][seed as usize % 4];
+    let count = [9, 0, 0, 1, 40][seed as usize % 5];
     (planes, (0..count).map(|_| random.below(spec.policy_size()) as u16).collect())
 }
 
@@ -187,9 +188,9 @@ fn reference(arithmetic: Arithmetic) {
 
 /// What finds a mistake that was made on purpose: every kind of layer, and blocks that evaluate several positions.
 fn mistake(arithmetic: Arithmetic) {
-    let sizes = Residual { channels: 64, se_width: Some(40), value_hidden: 64, ..small() };
+    let sizes = Residual { channels: 64, blocks: 1, se_width: Some(40), value_hidden: 64, ..small() };
     let spec = random_weights::residual(Encoding::Canonical19, sizes);
-    check(arithmetic, "everything", &spec, &[5, 5]);
+    check(arithmetic, "everything", &spec, &[5, 5, 5]);
 }
 
 /// NaN and infinity in the planes of one position come through to its outputs, and to no other's.
@@ -213,7 +214,7 @@ fn no_number() {
 /// More positions than there is memory for, evaluated all the same: as in a batch of few.
 fn short_memory() {
     let spec = random_weights::residual(Encoding::Canonical19, Residual { blocks: 0, ..small() });
-    let few: Vec<_> = (0..4).map(|seed| position(&spec, seed)).collect();
+    let few: Vec<_> = (0..5).map(|seed| position(&spec, seed)).collect();
     let many: Vec<_> = few.iter().cycle().take(700).cloned().collect();
     let (mut cuda, mut expected, mut outputs) =
         (cuda(&spec), Outputs::default(), Outputs::default());
@@ -225,7 +226,7 @@ fn short_memory() {
         {
             assert_eq!(some, all);
         }
-        assert!(outputs.values.chunks(4).all(|some| some == expected.values));
+        assert!(outputs.values.chunks(5).all(|some| some == expected.values));
     }
     let memory: usize = std::env::var("STANDIN_MEMORY").unwrap().parse().unwrap();
     assert!(

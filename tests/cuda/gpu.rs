@@ -104,6 +104,16 @@ fn rdtchess() -> Network {
     Network::from_safetensors(&random_weights::file(&spec, 1)).unwrap()
 }
 
+/// Two launches for a profiler, one in each arithmetic.
+pub fn profile() {
+    let network = rdtchess();
+    let batch = positions(network.spec.encoding, 132);
+    for arithmetic in [Arithmetic::Single, Arithmetic::Half] {
+        let mut cuda = Cuda::with(&network, arithmetic).unwrap();
+        cuda.evaluate(&batch, &mut Outputs::default()).unwrap();
+    }
+}
+
 /// Latency from a batch in the host's memory to its outputs there.
 pub fn timing(seconds: f64) {
     for (name, network) in [
