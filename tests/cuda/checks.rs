@@ -186,11 +186,16 @@ fn reference(arithmetic: Arithmetic) {
     check("like Sigma-Go", &sigma_go, &[3]);
 }
 
-/// What finds a mistake that was made on purpose: every kind of layer, and blocks that evaluate several positions.
+/// What finds a mistake that was made on purpose: every kind of layer, and none, and blocks that evaluate several positions.
 fn mistake(arithmetic: Arithmetic) {
-    let sizes = Residual { channels: 64, blocks: 1, se_width: Some(40), value_hidden: 64, ..small() };
-    let spec = random_weights::residual(Encoding::Canonical19, sizes);
-    check(arithmetic, "everything", &spec, &[5, 5, 5]);
+    let sizes = Residual { channels: 64, blocks: 1, value_hidden: 64, ..small() };
+    let plain = Residual { recurrence: 1, gate: false, se_width: None, ..sizes.clone() };
+    for (name, sizes) in
+        [("everything", Residual { se_width: Some(40), ..sizes }), ("plain", plain)]
+    {
+        let spec = random_weights::residual(Encoding::Canonical19, sizes);
+        check(arithmetic, name, &spec, &[5, 5]);
+    }
 }
 
 /// NaN and infinity in the planes of one position come through to its outputs, and to no other's.
@@ -248,11 +253,12 @@ fn unsuitable() {
     let refused =
         |spec: &Spec| Cuda::new(&network(spec)).err().expect("a refusal is expected").to_string();
     assert!(refused(&random_weights::pair(4, 5)).contains("not pairs that score squares"));
-    for (channels, policy_channels) in [(257, 1), (4, 200)] {
-        let sizes = Residual { channels, policy_channels, blocks: 0, ..small() };
+    // No GPU lets a block have half a megabyte.
+    for (channels, value_channels) in [(257, 2), (4, 2000)] {
+        let sizes = Residual { channels, value_channels, blocks: 0, ..small() };
         let text = refused(&random_weights::residual(Encoding::Canonical19, sizes));
         assert!(
-            text.contains(&format!("{channels} channels, its heads of {policy_channels} and 2")),
+            text.contains(&format!("{channels} channels, its heads of 3 and {value_channels}")),
             "{text}"
         );
     }
