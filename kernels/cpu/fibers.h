@@ -1,5 +1,5 @@
 // Thread blocks on a processor: every CUDA thread of a block is a fiber, and a thread of the operating system runs one block
-// after another. A fiber runs until a barrier or a shuffle, where the others get their turn, in another order each time: a
+// after another. Between two barriers a warp does all it has to before the next one begins, in another order each time: a
 // missing barrier shows up as a wrong number. What no kernel may do (threads at different barriers, a barrier after a return,
 // lanes at different shuffles) ends the program with a message.
 //
@@ -56,7 +56,7 @@ struct Block {
     dim3 size, grid;
     std::vector<Thread> threads;
     std::vector<Board> boards;
-    std::vector<int> order;
+    std::vector<int> warp_order, lane_order;
     unsigned char* shared;
     unsigned char* stacks;
     const std::function<void()>* kernel;
@@ -198,13 +198,30 @@ inline bool release_barrier(std::vector<Thread>& threads) {
     return true;
 }
 
-inline void shuffle_order() {
-    std::vector<int>& order = block->order;
+inline void shuffle(std::vector<int>& order) {
     for (size_t i = order.size(); i > 1; i--) {
         uint64_t& x = block->random;
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         std::swap(order[i - 1], order[x % i]);
     }
+}
+
+// Runs a warp until it can do no more alone; whether it did anything.
+inline bool run_warp(Thread* lanes, int count, int& returned) {
+    bool progress = false;
+    for (bool again = true; again;) {
+        again = false;
+        for (const int lane : block->lane_order) {
+            if (lane >= count || lanes[lane].state != State::running) continue;
+            enter(lanes[lane]);
+            progress = true;
+            returned += lanes[lane].state == State::returned;
+        }
+        for (int lane = 0; lane < count; lane++) {
+            if (lanes[lane].state == State::at_shuffle) again |= release_shuffle(lanes, count, lanes[lane]);
+        }
+    }
+    return progress;
 }
 
 inline void run_block() {
@@ -215,24 +232,15 @@ inline void run_block() {
         threads[i].shuffles = threads[i].line = 0;
         prepare(threads[i], block->stacks + i * STACK);
     }
-    shuffle_order();
     for (int returned = 0; returned < count;) {
+        shuffle(block->warp_order);
+        shuffle(block->lane_order);
         bool progress = false;
-        for (const int i : block->order) {
-            if (threads[i].state != State::running) continue;
-            enter(threads[i]);
-            progress = true;
-            returned += threads[i].state == State::returned;
+        for (const int warp : block->warp_order) {
+            progress |= run_warp(&threads[32 * warp], std::min(32, count - 32 * warp), returned);
         }
-        for (int i = 0; i < count; i++) {
-            Thread* lanes = &threads[i & ~31];
-            if (threads[i].state == State::at_shuffle) progress |= release_shuffle(lanes, std::min(32, count - (i & ~31)), threads[i]);
-        }
-        if (release_barrier(threads)) {
-            progress = true;
-            shuffle_order();
-        }
-        if (!progress && returned < count) fail("no thread can go on", threads[block->order[0]]);
+        progress |= release_barrier(threads);
+        if (!progress && returned < count) fail("no thread can go on", threads[0]);
     }
 }
 
@@ -245,7 +253,7 @@ inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void
     auto work = [&] {
         Block own{};
         own.size = size, own.grid = grid, own.kernel = &kernel;
-        own.threads.resize(count), own.boards.resize((count + 31) / 32), own.order.resize(count);
+        own.threads.resize(count), own.boards.resize((count + 31) / 32);
         void* stacks = mmap(nullptr, count * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stacks == MAP_FAILED) abort();
         own.stacks = static_cast<unsigned char*>(stacks);
@@ -254,7 +262,8 @@ inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void
         for (unsigned i = 0; i < count; i++) {
             own.threads[i].index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
             own.threads[i].lane = i % 32, own.threads[i].warp = i / 32;
-            own.order[i] = i;
+            if (i < 32) own.lane_order.push_back(i);
+            if (i % 32 == 0) own.warp_order.push_back(i / 32);
         }
         block = &own;
         for (unsigned i; (i = next++) < blocks;) {

@@ -7,7 +7,7 @@ namespace ptx {
 // A parameter passed as so many bytes.
 template <int N>
 struct Bytes {
-    alignas(8) unsigned char bytes[N];
+    alignas(4) unsigned char bytes[N];
 };
 
 // The same bits as another type; the lower ones of a wider one.
