@@ -18,7 +18,7 @@
 namespace {
 
 enum Status { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500 };
-enum Attribute { SHARED = 8, MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_OPTIN = 97 };
+enum Attribute { SHARED = 8, MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_OPTIN = 97, MEMORY_POOLS = 115 };
 
 using Address = unsigned long long;
 
@@ -140,6 +140,7 @@ DRIVER cuDeviceGetAttribute(int* value, int attribute, int) {
         case MINOR: *value = capability % 10; break;
         case MULTIPROCESSORS: *value = 2; break;
         case SHARED: *value = 49152; break;
+        case MEMORY_POOLS: *value = capability >= 70; break;
         case SHARED_OPTIN: *value = capability < 70 ? 49152 : 101376; break;
         default: *value = 0;
     }
@@ -263,6 +264,9 @@ DRIVER cuMemFree_v2(Address address) {
     free(reinterpret_cast<void*>(address));
     return SUCCESS;
 }
+// What cudarc calls instead where there are memory pools.
+DRIVER cuMemAllocAsync(Address* address, size_t size, void*) { return cuMemAlloc_v2(address, size); }
+DRIVER cuMemFreeAsync(Address address, void*) { return cuMemFree_v2(address); }
 DRIVER cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t size, void*) {
     return copy(to, from, size, [](Address device, void* host, size_t n) { memcpy(reinterpret_cast<void*>(device), host, n); });
 }

@@ -185,7 +185,10 @@ fn the_arithmetic_suits_the_gpu() {
 #[test]
 fn short_memory_halves_the_batch() {
     let Some(stand_in) = source("short_memory_halves_the_batch") else { return };
-    stand_in.run("short_memory", &[("STANDIN_MEMORY", "6000000")]).succeeds();
+    for capability in ["61", "80"] {
+        let settings = [("STANDIN_CAPABILITY", capability), ("STANDIN_MEMORY", "4500000")];
+        stand_in.run("short_memory", &settings).succeeds();
+    }
 }
 
 /// What is told of a driver, a GPU or a network that does not do: one line with these words.
