@@ -23,16 +23,15 @@ pub struct Evaluator {
     queue: Vec<Queued>,
     batch: Batch,
     outputs: Outputs,
-    /// The priors of all positions in the queue, one after the other.
+    /// The priors of all positions in the queue, one after the other. Of a position that waits for the backend
+    /// they are what is to be added to the logits: 0, or [`NEVER`].
     priors: Vec<f64>,
-    /// The policy index of each of their moves, [`NAMELESS`] for one that the encoding cannot name.
-    indices: Vec<u16>,
     calls: u64,
     evaluated: u64,
 }
 
-/// In place of a policy index; no scheme has so many.
-const NAMELESS: u16 = u16::MAX;
+/// The logit of a move that the encoding cannot name.
+const NEVER: f64 = f64::NEG_INFINITY;
 
 /// A position in the queue.
 struct Queued {
@@ -112,7 +111,6 @@ impl Evaluator {
             batch: Batch::new(encoding.planes()),
             outputs: Outputs::default(),
             priors: Vec::new(),
-            indices: Vec::new(),
             calls: 0,
             evaluated: 0,
         }
@@ -175,17 +173,13 @@ impl Evaluator {
         self.queue.clear();
         self.batch.clear();
         self.priors.clear();
-        self.indices.clear();
     }
 
     /// Adds the current position of `game` to the queue; `moves` are its legal moves.
     pub fn queue(&mut self, game: &Game, moves: &[Move]) {
         let start = self.priors.len();
-        let index = |&mv: &Move| self.encoding.index(game, mv).unwrap_or(NAMELESS);
-        self.indices.extend(moves.iter().map(index));
-        self.priors.resize(start + moves.len(), 0.0);
-        let (priors, indices) = (&mut self.priors[start..], &self.indices[start..]);
-        let named = || indices.iter().copied().filter(|&index| index != NAMELESS);
+        let logit = |&mv: &Move| if self.encoding.has_index(mv) { 0.0 } else { NEVER };
+        self.priors.extend(moves.iter().map(logit));
 
         let key = self.encoding.key(game);
         let sign = self.encoding.value_for_mover(game, 1.0);
@@ -197,16 +191,17 @@ impl Evaluator {
             in_batch: None,
             board: game.board().clone(),
         };
-        match self.cache.get(key, named().count()) {
+        match self.cache.get(key, moves.len()) {
             Some((value, logits)) => {
                 queued.value = sign * value;
-                softmax(logits, indices, priors);
+                softmax(logits, &mut self.priors[start..]);
             }
             None => {
                 queued.in_batch = Some(self.batch.len());
-                self.batch.push(|planes, wanted| {
+                self.batch.push(|planes, indices| {
                     self.encoding.encode(game, planes);
-                    wanted.extend(named());
+                    // Of a move that has no index any logit will do.
+                    self.encoding.targets(game, moves, indices);
                 });
             }
         }
@@ -235,8 +230,7 @@ impl Evaluator {
             finite(&[value], "value", &queued.board)?;
             self.cache.put(queued.key, value, logits);
             queued.value = queued.sign * value;
-            let at = queued.priors.clone();
-            softmax(logits.iter().copied(), &self.indices[at.clone()], &mut self.priors[at]);
+            softmax(logits.iter().copied(), &mut self.priors[queued.priors.clone()]);
         }
         Ok(self.batch.len() as u32)
     }
@@ -260,31 +254,56 @@ impl Evaluator {
 
 /// Refuses what is no number; `of` says what the numbers are.
 fn finite(numbers: &[f32], of: &'static str, board: &Board) -> Result<(), EvaluateError> {
-    match numbers.iter().find(|number| !number.is_finite()) {
-        None => Ok(()),
-        Some(&found) => Err(EvaluateError::Number { found, of, fen: board.to_string() }),
+    // Without a way out of the loop it is several times faster.
+    if numbers.iter().fold(true, |all, number| all & number.is_finite()) {
+        return Ok(());
     }
+    let found = numbers.iter().find(|number| !number.is_finite()).copied().unwrap_or(f32::NAN);
+    Err(EvaluateError::Number { found, of, fen: board.to_string() })
 }
 
-/// `exp(x - max) / sum` of the logits, which belong to the moves that have an index; 0 for the others.
-fn softmax(logits: impl Iterator<Item = f32>, indices: &[u16], probabilities: &mut [f64]) {
-    let named = |indices: &[u16], i: usize| indices[i] != NAMELESS;
-    let places = (0..indices.len()).filter(|&i| named(indices, i));
-    let mut max = f64::NEG_INFINITY;
-    for (i, logit) in places.zip(logits) {
-        probabilities[i] = logit.into();
-        max = max.max(probabilities[i]);
+/// `exp(x - max) / sum` of the sums of the logits and of what is there, 0 or [`NEVER`].
+fn softmax(logits: impl Iterator<Item = f32>, probabilities: &mut [f64]) {
+    let mut max = NEVER;
+    for (probability, logit) in probabilities.iter_mut().zip(logits) {
+        *probability += f64::from(logit);
+        max = if *probability > max { *probability } else { max };
     }
-    let mut sum = 0.0;
-    for (i, probability) in probabilities.iter_mut().enumerate() {
-        *probability = if named(indices, i) { (*probability - max).exp() } else { 0.0 };
-        sum += *probability;
+    if max == NEVER {
+        // No named move at all: nothing to share out.
+        probabilities.fill(0.0);
+        return;
     }
-    // No named move at all: nothing to share out.
-    if sum > 0.0 {
-        let scale = 1.0 / sum;
-        probabilities.iter_mut().for_each(|probability| *probability *= scale);
-    }
+    probabilities.iter_mut().for_each(|logit| *logit = exp(*logit - max));
+    let scale = 1.0 / probabilities.iter().sum::<f64>();
+    probabilities.iter_mut().for_each(|probability| *probability *= scale);
+}
+
+/// `e^x` for `x` up to 0, within 1 part in 10^12, and 0 where that is below 10^-304. It has neither branches nor
+/// tables, so that several are computed at once, which [`f64::exp`] does not allow.
+#[inline]
+fn exp(x: f64) -> f64 {
+    /// 1 / k! for k from 0 to 10.
+    const SERIES: [f64; 11] = {
+        let mut series = [1.0; 11];
+        let mut k = 1;
+        while k < series.len() {
+            series[k] = series[k - 1] / k as f64;
+            k += 1;
+        }
+        series
+    };
+    /// ln 2 in two parts, of which the first has few digits: any power of two below times it is exact.
+    const LN_2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
+    /// So large that the last bit of what it is added to is worth 1, with room below for negative numbers.
+    const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
+    // e^x = 2^power e^rest, with the rest within half of ln 2.
+    let shifted = x * std::f64::consts::LOG2_E + INTEGERS;
+    let power = shifted - INTEGERS;
+    let rest = x - power * LN_2.0 - power * LN_2.1;
+    let series = SERIES.iter().rev().fold(0.0, |sum, term| sum * rest + term);
+    let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
+    if x < -700.0 { 0.0 } else { series * scale }
 }
 
 #[cfg(test)]
@@ -311,6 +330,16 @@ mod tests {
         assert!((prior(&evaluation, "a2a3") - 0.037_894_5).abs() < 1e-6);
         assert_eq!(evaluation.value, 0.25);
         assert_eq!(evaluation.best().unwrap().to_string(), "e2e4");
+    }
+
+    #[test]
+    fn exp_is_that_of_the_standard_library() {
+        for i in 0..70_000 {
+            let x = f64::from(i) * -0.01;
+            assert!((exp(x) / x.exp() - 1.0).abs() < 1e-12, "{x}: {} {}", exp(x), x.exp());
+        }
+        let extremes = [0.0, -0.0, -701.0, -1e300, f64::NEG_INFINITY];
+        assert_eq!(extremes.map(exp), [1.0, 1.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

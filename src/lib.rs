@@ -10,13 +10,15 @@
 //! - [`evaluator`]: games in, priors over the legal moves and a value out.
 //! - [`search`]: how a move is chosen: the [`search::Player`] trait and its implementations.
 //! - [`uci`]: the protocol that chess programs speak; it knows players, never a network.
+//! - [`engine`]: from options to a player, for whoever starts one; it knows every room.
 //!
 //! A newcomer reads this page, then `search/policy.rs`, then `search/mcts/playout.rs`.
-#![deny(missing_docs)]
+#![deny(missing_docs, clippy::undocumented_unsafe_blocks)]
 
 pub mod backend;
 pub mod chess;
 pub mod encoding;
+pub mod engine;
 pub mod evaluator;
 pub mod network;
 pub mod search;

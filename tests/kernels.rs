@@ -7,7 +7,7 @@ use fianchetto::backend::cpu::{Algorithm, Cpu, Instructions, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
 use fianchetto::network::spec::Residual;
-use fianchetto::network::{Network, Spec, reference};
+use fianchetto::network::{Architecture, Network, Spec, reference};
 use half::f16;
 use ndarray::Array3;
 use random_weights::Stored;
@@ -78,8 +78,14 @@ fn bits(outputs: &Outputs) -> Vec<u32> {
     outputs.logits.iter().chain(&outputs.values).map(|x| x.to_bits()).collect()
 }
 
-fn kernels() -> impl Iterator<Item = (Instructions, Algorithm)> {
-    Instructions::available().flat_map(|set| Algorithm::ALL.map(|algorithm| (set, algorithm)))
+/// All kernels that there are for a network.
+fn kernels(spec: &Spec) -> impl Iterator<Item = (Instructions, Algorithm)> {
+    let algorithms = match spec.architecture {
+        Architecture::Residual(_) => Algorithm::ALL.to_vec(),
+        Architecture::SquarePair(_) => vec![Algorithm::Direct],
+    };
+    Instructions::available()
+        .flat_map(move |set| algorithms.clone().into_iter().map(move |algorithm| (set, algorithm)))
 }
 
 fn cpu(spec: &Spec, set: Instructions, algorithm: Algorithm, threads: usize) -> Cpu {
@@ -124,7 +130,7 @@ fn check_all_kernels(spec: &Spec, batches: &[usize]) {
         expected.iter().flat_map(|(logits, _)| logits).fold(0.0, |m: f64, x| m.max(x.abs()));
     let sizes = format!("{:?}", spec.architecture);
     assert!(largest > 0.1, "{sizes}: the logits are too small to tell anything");
-    for (set, algorithm) in kernels() {
+    for (set, algorithm) in kernels(spec) {
         let mut cpu = cpu(spec, set, algorithm, 1);
         for &n in batches {
             let outputs = evaluate(&mut cpu, spec, most - n, n);
@@ -149,7 +155,7 @@ fn check_all_kernels(spec: &Spec, batches: &[usize]) {
 fn a_position_has_the_same_bits_whoever_computes_it() {
     for (channels, recurrence) in [(24, 2), (128, 1)] {
         let spec = spec(Residual { blocks: 1, recurrence, ..sizes(channels) });
-        for (set, algorithm) in kernels() {
+        for (set, algorithm) in kernels(&spec) {
             let mut alone = cpu(&spec, set, algorithm, 1);
             let single: Vec<_> = (0..9).map(|i| evaluate(&mut alone, &spec, i, 1)).collect();
             for threads in 1..=3 {
@@ -247,7 +253,7 @@ fn a_batch_of_any_size_is_evaluated() {
 #[test]
 fn no_number_comes_through() {
     let spec = spec(sizes(24));
-    for (set, algorithm) in kernels() {
+    for (set, algorithm) in kernels(&spec) {
         let mut cpu = cpu(&spec, set, algorithm, 1);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut batch = Batch::new(spec.encoding.planes());
@@ -283,6 +289,14 @@ fn an_instruction_set_of_another_processor_is_refused() {
     let settings = Settings { threads: 1, instructions: Some(missing), algorithm: None };
     let error = Cpu::with(network(&spec(sizes(8))), settings).err().unwrap().to_string();
     assert!(error.contains(missing.name()) && error.contains("portable"), "{error}");
+}
+
+#[test]
+fn an_algorithm_for_other_convolutions_is_refused() {
+    let settings = Settings { algorithm: Some(Algorithm::F2x2), ..Settings::default() };
+    let error =
+        Cpu::with(network(&random_weights::pair(3, 6)), settings).err().unwrap().to_string();
+    assert!(error.contains("f2x2") && error.contains("direct"), "{error}");
 }
 
 /// Threads come and go with the backend, and many of them on few cores still give the right answer.

@@ -39,7 +39,7 @@ pub trait Backend: Send {
 
 /// Positions to evaluate, each with the policy indices whose logits are wanted.
 ///
-/// Its memory is kept from one batch to the next.
+/// Its memory is kept from one batch to the next, and so are the planes in it, until they are overwritten.
 #[derive(Clone, Debug)]
 pub struct Batch {
     position_len: usize,
@@ -61,17 +61,19 @@ impl Batch {
 
     /// Removes all positions.
     pub fn clear(&mut self) {
-        self.planes.clear();
         self.indices.clear();
         self.ends.clear();
     }
 
-    /// Adds a position: `write` fills its planes `[planes, 8, 8]`, zero at first, and appends the
-    /// policy indices that it wants.
+    /// Adds a position: `write` overwrites all its planes `[planes, 8, 8]`, which hold anything before, and
+    /// appends the policy indices that it wants.
     pub fn push(&mut self, write: impl FnOnce(&mut [f32], &mut Vec<u16>)) {
-        let start = self.planes.len();
-        self.planes.resize(start + self.position_len, 0.0);
-        write(&mut self.planes[start..], &mut self.indices);
+        let start = self.len() * self.position_len;
+        let end = start + self.position_len;
+        if self.planes.len() < end {
+            self.planes.resize(end, 0.0);
+        }
+        write(&mut self.planes[start..end], &mut self.indices);
         self.ends.push(self.indices.len());
     }
 

@@ -3,7 +3,7 @@
 use super::fen::{self, FenError, Repair};
 use super::notation::{self, IllegalMove, Reason, is_castling};
 use super::{Board, Color, Move, Piece, Square, color_name};
-use cozy_chess::{BitBoard, Rank, get_pawn_attacks};
+use cozy_chess::{BitBoard, PieceMoves, Rank, get_pawn_attacks};
 use std::fmt;
 
 /// A game from some position on: the moves, and what they do to repetition and the clocks.
@@ -161,7 +161,13 @@ impl Game {
     pub fn legal_moves_into(&self, moves: &mut Vec<Move>) {
         moves.clear();
         self.board.generate_moves(|piece_moves| {
-            moves.extend(piece_moves);
+            let PieceMoves { piece, from, to } = piece_moves;
+            if piece == Piece::Pawn {
+                moves.extend(piece_moves);
+            } else {
+                // The same, but the library need not look for promotions.
+                moves.extend(to.into_iter().map(|to| Move { from, to, promotion: None }));
+            }
             false
         });
     }

@@ -1,7 +1,8 @@
 //! `bench`: fixed work, as OpenBench wants it.
 
-use super::{Failure, engine, positions};
+use super::{Failure, positions};
 use fianchetto::chess::notation;
+use fianchetto::engine;
 use fianchetto::search::{Limits, Settings};
 use fianchetto::uci::{Options, PlayerKind};
 use std::io::Write;

@@ -1,7 +1,8 @@
 //! `describe`: what a weights file holds, and what this machine will run it with.
 
-use super::{Failure, engine, grouped};
+use super::{Failure, grouped};
 use fianchetto::backend::cpu::{Algorithm, Instructions};
+use fianchetto::engine;
 use fianchetto::network::spec::Residual;
 use fianchetto::network::{Architecture, Contents, Network};
 use fianchetto::uci::Options;

@@ -3,12 +3,12 @@
 mod arguments;
 mod bench;
 mod describe;
-mod engine;
 mod predict;
 mod search_speed;
 mod speed;
 
 use arguments::Command;
+use fianchetto::engine;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,8 +1,9 @@
 //! `predict`: what a player thinks of a position.
 
 use super::arguments::Predict;
-use super::{Failure, engine, tell};
+use super::{Failure, tell};
 use fianchetto::chess::{Color, Game, notation};
+use fianchetto::engine;
 use fianchetto::search::{Limits, Player, Report, Score};
 use fianchetto::uci::Options;
 use serde::{Serialize, Serializer};

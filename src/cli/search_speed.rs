@@ -81,22 +81,27 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
             )?;
             out.flush()?;
         }
-        let search = |player: &mut Mcts, game| {
+        let time = Duration::from_secs_f64(wanted.seconds);
+        // Of a large network one search may take longer than all of the time.
+        let search = |player: &mut Mcts, game, started: Instant| {
             let (mut nodes, stop) = (0, AtomicBool::new(false));
             let limits = Limits { nodes: Some(NODES), ..Limits::default() };
             player.new_game();
             player
-                .choose(game, &limits, &stop, &mut |report| nodes = report.nodes)
+                .choose(game, &limits, &stop, &mut |report| {
+                    nodes = report.nodes;
+                    stop.fetch_or(started.elapsed() >= time, Ordering::Relaxed);
+                })
                 .map_err(|error| Failure::Work(error.to_string()))?;
             Ok::<u64, Failure>(nodes)
         };
-        search(&mut player, &games[0])?; // The first run touches new memory.
+        search(&mut player, &games[0], Instant::now())?; // The first run touches new memory.
         nanoseconds.store(0, Ordering::Relaxed);
         let calls = player.network_calls();
         let (started, mut playouts) = (Instant::now(), 0);
         for game in games.iter().cycle() {
-            playouts += search(&mut player, game)?;
-            if started.elapsed() >= Duration::from_secs_f64(wanted.seconds) {
+            playouts += search(&mut player, game, started)?;
+            if started.elapsed() >= time {
                 break;
             }
         }

@@ -1,10 +1,12 @@
 //! `speed`: latency and positions a second of the loaded network.
 
 use super::arguments::{Kernel, Speed};
-use super::{Failure, engine, positions, search_speed};
-use fianchetto::backend::cpu::{Cpu, Spent, Stage};
+use super::{Failure, positions, search_speed};
+use fianchetto::backend::cpu::{Cpu, Settings, Spent, Stage};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
+use fianchetto::engine;
+use fianchetto::network::Network;
 use fianchetto::uci::Options;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -38,11 +40,11 @@ pub fn run(wanted: &Speed, options: &Options, out: &mut impl Write) -> Result<()
     let encoding = network.spec.encoding;
     if wanted.roofline {
         let options = Options { threads: 1, ..options.clone() };
-        return roofline(engine::cpu(network, &options, wanted.kernel)?, encoding, wanted, out);
+        return roofline(cpu(network, &options, wanted.kernel)?, encoding, wanted, out);
     }
     let mut backend: Box<dyn Backend> = match wanted.kernel {
         Kernel { instructions: None, algorithm: None } => engine::backend(network, options),
-        kernel => Box::new(engine::cpu(network, options, kernel)?),
+        kernel => Box::new(cpu(network, options, kernel)?),
     };
     let mut measurement = Measurement {
         network: engine::weights_name(options),
@@ -156,6 +158,13 @@ fn roofline(
         out.flush()?;
     }
     Ok(())
+}
+
+/// The processor, with a network to run and kernels chosen by hand.
+fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, Failure> {
+    let Kernel { instructions, algorithm } = kernel;
+    let settings = Settings { threads: options.threads as usize, instructions, algorithm };
+    Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
 }
 
 /// A batch of `size` positions with the indices of their legal moves.

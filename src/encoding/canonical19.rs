@@ -30,21 +30,21 @@ pub fn encode(game: &Game, planes: &mut [f32]) {
     assert_eq!(planes.len(), PLANES * 64, "canonical19 writes [19, 8, 8]");
     let (pieces, others) = planes.split_at_mut(64 * canonical12::PLANES);
     canonical12::encode(game, pieces);
-    others.fill(0.0);
 
     let board = game.board();
     let mover = board.side_to_move();
-    if let Some(file) = board.en_passant() {
-        planes[64 * 16 + Square::new(file, Rank::Sixth) as usize] = 1.0;
-    }
-    let mut fill = |plane: usize, value: f32| planes[64 * plane..][..64].fill(value);
+    let mut fill = |plane: usize, value: f32| others[64 * (plane - 12)..][..64].fill(value);
     for (first_plane, side) in [12, 14].into_iter().zip([mover, !mover]) {
         let rights = board.castle_rights(side);
         fill(first_plane, f32::from(rights.short.is_some()));
         fill(first_plane + 1, f32::from(rights.long.is_some()));
     }
+    fill(16, 0.0);
     fill(17, game.halfmove_clock().min(100) as f32 / 100.0);
     fill(18, f32::from(game.occurrences() > 1));
+    if let Some(file) = board.en_passant() {
+        planes[64 * 16 + Square::new(file, Rank::Sixth) as usize] = 1.0;
+    }
 }
 
 /// A hash of what the planes show beyond the board: the halfmove clock and whether the position has

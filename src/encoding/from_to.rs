@@ -5,7 +5,7 @@
 
 use super::legal_move;
 use crate::chess::notation::king_destination;
-use crate::chess::{Board, Move, Piece, Rank, Square};
+use crate::chess::{Board, Color, Move, Piece, Rank, Square};
 
 /// How many policy indices.
 pub const POLICY_SIZE: usize = 64 * 64;
@@ -14,19 +14,25 @@ pub const POLICY_SIZE: usize = 64 * 64;
 /// to. Their logits' sum is the logit of a move.
 pub const WITH_SQUARES: usize = POLICY_SIZE + 2 * 64;
 
+/// Whether a move has an index: all but under-promotions have one.
+#[inline]
+pub fn has_index(mv: Move) -> bool {
+    matches!(mv.promotion, None | Some(Piece::Queen))
+}
+
 /// The policy index of a legal move, below [`POLICY_SIZE`]; `None` for an under-promotion.
 #[inline]
 pub fn index(board: &Board, mv: Move) -> Option<u16> {
-    matches!(mv.promotion, None | Some(Piece::Queen)).then(|| squares_index(board, mv))
+    has_index(mv).then(|| squares_index(board, mv))
 }
 
 /// The policy index of a legal move's two squares, whatever it promotes to.
 #[inline]
 pub fn squares_index(board: &Board, mv: Move) -> u16 {
-    let mover = board.side_to_move();
-    let from = mv.from.relative_to(mover) as u16;
-    let to = king_destination(board, mv).relative_to(mover) as u16;
-    from * 64 + to
+    // For Black every rank changes places with its mirror image.
+    let mirror = if board.side_to_move() == Color::White { 0 } else { 0b111_000 };
+    let (from, to) = (mv.from as u16, king_destination(board, mv) as u16);
+    (from ^ mirror) * 64 + (to ^ mirror)
 }
 
 /// The legal move with this policy index, a queen where a pawn promotes; `None` when there is none.

@@ -102,6 +102,15 @@ impl Encoding {
         }
     }
 
+    /// Whether the scheme has a policy index for such a move; not for an under-promotion in a from-to scheme.
+    #[inline]
+    pub fn has_index(self, mv: Move) -> bool {
+        match self {
+            Self::Canonical19 | Self::Canonical12 => from_to::has_index(mv),
+            Self::Absolute14 => true,
+        }
+    }
+
     /// The policy index of a legal move, `None` for a move the scheme cannot name
     /// (an under-promotion in a from-to scheme).
     #[inline]
@@ -118,6 +127,19 @@ impl Encoding {
         match self {
             Self::Canonical19 | Self::Canonical12 => from_to::squares_index(game.board(), mv),
             Self::Absolute14 => absolute14::index(game.board(), mv),
+        }
+    }
+
+    /// Appends the [`Encoding::target`] of each of these legal moves.
+    pub fn targets(self, game: &Game, moves: &[Move], indices: &mut Vec<u16>) {
+        let board = game.board();
+        match self {
+            Self::Canonical19 | Self::Canonical12 => {
+                indices.extend(moves.iter().map(|&mv| from_to::squares_index(board, mv)));
+            }
+            Self::Absolute14 => {
+                indices.extend(moves.iter().map(|&mv| absolute14::index(board, mv)));
+            }
         }
     }
 

@@ -46,8 +46,7 @@ impl Scores {
     /// The softmax over all squares.
     pub fn probabilities(&self) -> Vec<f64> {
         let mut probabilities = vec![0.0; 64];
-        // Any index will do: every square has a logit.
-        softmax(self.0.iter().copied(), &[0; 64], &mut probabilities);
+        softmax(self.0.iter().copied(), &mut probabilities);
         probabilities
     }
 }

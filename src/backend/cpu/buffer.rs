@@ -15,7 +15,7 @@ pub struct Aligned {
 
 // SAFETY: it owns its numbers as a `Vec` does.
 unsafe impl Send for Aligned {}
-// SAFETY: a shared borrow only reads.
+// SAFETY: a shared borrow of it only reads.
 unsafe impl Sync for Aligned {}
 
 impl Aligned {
@@ -85,6 +85,9 @@ impl Drop for Aligned {
 /// Who may touch what follows from the phases of [`super::crew`]: a part is written by the one piece of
 /// work that makes it, and read in later phases. Each use says so.
 pub struct Shared(Aligned);
+
+// SAFETY: what is written through a shared borrow is the promise of `read` and `write`.
+unsafe impl Sync for Shared {}
 
 impl Shared {
     pub fn new(len: usize) -> Self {

@@ -10,7 +10,7 @@ use super::convolution::Algorithm;
 /// caches keep; the faster the arithmetic, the sooner it waits for them.
 ///
 /// Measured for AVX2 on a Zen 3 (64 x 6, 128 x 8, 256 x 10, batches of 1, 2, 4 and 8) and, with prototypes,
-/// for AVX-512 on a Sapphire Rapids (128 x 8). The others are counted.
+/// for AVX-512 on a Sapphire Rapids (128 x 8). The others are estimates.
 pub fn algorithm(channels: usize, batch: usize, instructions: Instructions) -> Algorithm {
     use Algorithm::{F2x2, F4x2, F4x4};
     let by_batch = match (instructions, channels) {

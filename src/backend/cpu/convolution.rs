@@ -14,39 +14,41 @@
 //!
 //! # Packing
 //!
-//! Weights are packed once, in the order in which they are read: by convolution, by tap or point, by block
-//! of output channels, by depth. While a panel is multiplied the next is fetched, spread evenly over the
+//! Weights are packed once, in the order in which they are read: for the direct way by convolution, block of
+//! output channels, tap and depth; for Winograd's by convolution, point, block and depth. A depth that is no
+//! multiple of four is filled up with zeros. While a panel is multiplied the next is fetched, spread evenly over the
 //! work: at batch 1 all weights stream from far memory, and this is worth a third of the time.
 //!
 //! # Direct
 //!
 //! A 3x3 convolution is nine products: for each tap the map, shifted by a square, times that tap's panel,
-//! added up. Rows and files that a shift pushes off the board are left out, which saves 16 %. That makes
-//! 9 multiplications an output.
+//! added up. Rows and files that a shift pushes off the board are left out: 7.6 multiplications an output
+//! instead of 9.
 //!
 //! # Winograd
 //!
 //! Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015). F(m, 3) computes m outputs
-//! of a filter g of three taps from m + 2 inputs d with m + 2 multiplications instead of 3 m:
+//! of a filter g of three taps, `y[i] = Σ g[k] d[i + k]`, from m + 2 inputs d with m + 2 multiplications
+//! instead of 3 m (⊙ multiplies element by element):
 //!
 //! ```text
 //! y = Aᵀ [ (G g) ⊙ (Bᵀ d) ]
 //!
-//! F(2, 3):       1  0 -1  0          1   0   0
-//!          Bᵀ =  0  1  1  0    G =  1/2 1/2 1/2    Aᵀ =  1  1  1  0
-//!                0 -1  1  0         1/2-1/2 1/2          0  1 -1 -1
-//!                0  1  0 -1          0   0   1
+//! F(2, 3):       1  0 -1  0          1    0    0
+//!          Bᵀ =  0  1  1  0    G =  1/2  1/2  1/2    Aᵀ =  1  1  1  0
+//!                0 -1  1  0         1/2 -1/2  1/2          0  1 -1 -1
+//!                0  1  0 -1          0    0    1
 //!
 //! F(4, 3):       4  0 -5  0  1  0          1/4   0    0
 //!                0 -4 -4  1  1  0         -1/6 -1/6 -1/6           1  1  1  1  1  0
 //!          Bᵀ =  0  4 -4 -1  1  0    G =  -1/6  1/6 -1/6    Aᵀ =   0  1 -1  2 -2  0
-//!                0 -2 -1  2  1  0         1/24 1/12  1/6           0  1  1  4  4  0
-//!                0  2 -1 -2  1  0         1/24-1/12  1/6           0  1 -1  8 -8  1
+//!                0 -2 -1  2  1  0         1/24  1/12  1/6          0  1  1  4  4  0
+//!                0  2 -1 -2  1  0         1/24 -1/12  1/6          0  1 -1  8 -8  1
 //!                0  4  0 -5  0  1           0    0    1
 //! ```
 //!
-//! In two dimensions, `Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A` on tiles of the board, with the form along the
-//! ranks and the one along the files free to differ:
+//! In two dimensions, `Aᵀ [ (G g Hᵀ) ⊙ (Bᵀ d C) ] D` on tiles of the board: Aᵀ, G and Bᵀ are those of the form
+//! that runs over the ranks (`Y` in the code), D, H and C those of the form that runs over the files (`X`):
 //!
 //! | | tiles of a board | points | multiplications an output | weights, of the direct ones |
 //! |---|---|---|---|---|
@@ -56,13 +58,20 @@
 //!
 //! Summed over the input channels, the ⊙ of each point is a product of a map of tiles and a panel: so a
 //! convolution is 16, 24 or 36 products. The larger the tile, the less arithmetic and the more weights to
-//! read: small batches want the former forms, large ones the latter ([`super::choice`]).
+//! read: small batches want the former forms, large ones the latter ([`super::choice`]). Larger tiles also
+//! round more; all stay within 1e-5 of the f64 reference, relative to the largest logit (`tests/kernels.rs`).
 //!
 //! Three steps, of which the first belongs to whoever makes a block of the input ([`prepare`]): it goes
 //! into the form that is multiplied while it still lies in the first-level cache, and where no one else
 //! wants it, it is written nowhere else. Then come the products of some blocks of output channels
 //! ([`Points`]), and for each of these blocks the way back to a map ([`finish`]), to which bias, ReLU,
-//! addition or means are applied at once.
+//! addition or means are applied at once. On the way there are
+//!
+//! | | |
+//! |---|---|
+//! | boards | `[n][64][BLOCK]`: one block of a map; a square is 8 x rank + file |
+//! | prepared | `[blocks][points][pitch][BLOCK]`, a row for each tile, in a pitch that is odd ([`Algorithm::pitch`]) |
+//! | products | `[blocks][n * tiles][points][BLOCK]` |
 
 use super::product::Product;
 use super::simd::{Kernel, Simd};
@@ -102,9 +111,9 @@ impl Algorithm {
     pub(super) fn points(self) -> usize {
         match self {
             Self::Direct => 1,
-            Self::F2x2 => 16,
-            Self::F4x2 => 24,
-            Self::F4x4 => 36,
+            Self::F2x2 => winograd::points::<F2, F2>(),
+            Self::F4x2 => winograd::points::<F4, F2>(),
+            Self::F4x4 => winograd::points::<F4, F4>(),
         }
     }
 
@@ -112,9 +121,9 @@ impl Algorithm {
     fn tiles(self) -> usize {
         match self {
             Self::Direct => 64,
-            Self::F2x2 => 16,
-            Self::F4x2 => 8,
-            Self::F4x4 => 4,
+            Self::F2x2 => winograd::tiles::<F2, F2>(),
+            Self::F4x2 => winograd::tiles::<F4, F2>(),
+            Self::F4x4 => winograd::tiles::<F4, F4>(),
         }
     }
 
@@ -138,7 +147,7 @@ impl Algorithm {
     /// `[points][depth][block]` with `stride` numbers from point to point.
     pub(super) fn pack(self, filters: &[f32], block: usize, packed: &mut [f32], stride: usize) {
         match self {
-            Self::Direct => {}
+            Self::Direct => unreachable!("a layer is packed for it from the beginning"),
             Self::F2x2 => winograd::pack::<F2, F2>(filters, block, packed, stride),
             Self::F4x2 => winograd::pack::<F4, F2>(filters, block, packed, stride),
             Self::F4x4 => winograd::pack::<F4, F4>(filters, block, packed, stride),
@@ -237,7 +246,7 @@ pub fn finish<S: Simd>(
     boards: &mut [f32],
 ) {
     match algorithm {
-        Algorithm::Direct => {}
+        Algorithm::Direct => unreachable!("it has no products to finish"),
         Algorithm::F2x2 => inverse::<S, F2, F2>(simd, products, bias, boards),
         Algorithm::F4x2 => inverse::<S, F4, F2>(simd, products, bias, boards),
         Algorithm::F4x4 => inverse::<S, F4, F4>(simd, products, bias, boards),

@@ -23,14 +23,16 @@ use std::time::{Duration, Instant};
 const SPINS: u32 = 300;
 /// Offers before a thread without a job goes to sleep.
 const OFFERS: u32 = 200;
-/// The bits of [`State::claims`] and of a job that do not number phases.
+/// The bits of [`State::claims`] and of [`State::job`] that do not number phases.
 const LOW_BITS: u32 = 16;
+/// A job is a number below this.
+pub const JOBS: u64 = 1 << LOW_BITS;
 /// Jobs that the caller does alone, at most, before it tries together again.
 const ALONE: u32 = 32;
 /// What no job is: the end.
 const QUIT: u64 = u64::MAX;
 
-/// What the threads share, each on a cache line of its own.
+/// What the threads share. What changes from phase to phase has cache lines of its own.
 struct State {
     /// The number of the current phase, counted from the start of the crew, and in the low bits the next
     /// piece of it.
@@ -41,6 +43,8 @@ struct State {
     job: Line<AtomicU64>,
     /// Which workers sleep.
     asleep: Vec<AtomicBool>,
+    /// How many threads there are, the caller among them; set before the first job.
+    threads: AtomicUsize,
 }
 
 #[repr(align(128))]
@@ -56,6 +60,12 @@ pub struct Member<'a> {
     waited: Duration,
 }
 
+impl State {
+    fn threads(&self) -> usize {
+        self.threads.load(Ordering::Relaxed)
+    }
+}
+
 impl Member<'_> {
     /// A thread that does everything itself.
     pub fn alone(index: usize) -> Self {
@@ -64,7 +74,7 @@ impl Member<'_> {
 
     /// How many do its phases, itself among them.
     pub fn threads(&self) -> usize {
-        1 + self.team.map_or(0, |state| state.asleep.len())
+        self.team.map_or(1, State::threads)
     }
 
     /// The next phase: every number below `count` is given to one thread's `work`. Comes back when the work
@@ -99,9 +109,7 @@ impl Member<'_> {
             if state.claims.0.compare_exchange(claims, claims + 1, acquire, relaxed).is_err() {
                 continue;
             }
-            let bomb = AbortOnPanic;
             work(piece);
-            std::mem::forget(bomb);
             if state.done.0.fetch_add(1, Ordering::AcqRel) + 1 == count {
                 state.done.0.store(0, Ordering::Relaxed);
                 state.claims.0.store((phase + 1) << LOW_BITS, Ordering::Release);
@@ -111,12 +119,21 @@ impl Member<'_> {
     }
 }
 
-/// A piece that is never done would leave the others waiting for ever.
+/// Ends the program when a thread panics in a job that others share: they would wait for ever for its piece,
+/// and unwinding would free what they still work on.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         std::process::abort();
+    }
+}
+
+impl AbortOnPanic {
+    fn guard(job: impl FnOnce()) {
+        let bomb = Self;
+        job();
+        std::mem::forget(bomb);
     }
 }
 
@@ -178,8 +195,13 @@ impl Crowd {
 }
 
 /// What a crew can do.
-pub trait Program: Send + Sync + 'static {
-    /// One job, a number below 2^16, by one of the threads that do it.
+///
+/// # Safety
+/// For one job all threads call [`Member::each`] equally often and with the same counts, whatever they do
+/// in between: a thread that is late would otherwise take a piece of another phase, while somebody else
+/// writes what it reads.
+pub unsafe trait Program: Send + Sync + 'static {
+    /// One job, a number below [`JOBS`], by one of the threads that do it.
     fn run(&self, member: &mut Member<'_>, job: u64);
 }
 
@@ -193,19 +215,21 @@ impl<P: Program> Crew<P> {
             done: Line(AtomicUsize::new(0)),
             job: Line(AtomicU64::new(0)),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            threads: AtomicUsize::new(1),
         });
         let start = |worker: usize| {
             let (state, program) = (state.clone(), program.clone());
             let name = format!("fianchetto-{}", worker + 1);
             thread::Builder::new().name(name).spawn(move || work(&state, &*program, worker)).ok()
         };
-        let workers = (0..workers).map_while(start).collect();
+        let workers: Vec<_> = (0..workers).map_while(start).collect();
+        state.threads.store(1 + workers.len(), Ordering::Relaxed);
         Self { state, program, workers, crowd: Crowd::default() }
     }
 
     /// How many threads there are, the caller among them.
     pub fn threads(&self) -> usize {
-        1 + self.workers.len()
+        self.state.threads()
     }
 
     /// What the threads run.
@@ -215,6 +239,7 @@ impl<P: Program> Crew<P> {
 
     /// Does a job.
     pub fn run(&mut self, job: u64) {
+        assert!(job < JOBS, "a job has few bits");
         if self.workers.is_empty() || self.crowd.is_next_alone() {
             return self.program.run(&mut Member::alone(0), job);
         }
@@ -223,7 +248,7 @@ impl<P: Program> Crew<P> {
         self.call((phase << LOW_BITS) | job);
         let team = Some(&*self.state);
         let mut member = Member { index: 0, team, phase, waited: Duration::ZERO };
-        self.program.run(&mut member, job);
+        AbortOnPanic::guard(|| self.program.run(&mut member, job));
         let waited = member.waited;
         self.crowd.learn(self.threads(), started.elapsed(), waited);
     }
@@ -278,7 +303,7 @@ fn work<P: Program>(state: &State, program: &P, worker: usize) {
         last = next;
         let (index, phase) = (worker + 1, next >> LOW_BITS);
         let member = &mut Member { index, team: Some(state), phase, waited: Duration::ZERO };
-        program.run(member, next & ((1 << LOW_BITS) - 1));
+        AbortOnPanic::guard(|| program.run(member, next & (JOBS - 1)));
     }
 }
 
@@ -307,7 +332,8 @@ mod tests {
         }
     }
 
-    impl Program for Sums {
+    // SAFETY: the phases depend on nothing.
+    unsafe impl Program for Sums {
         fn run(&self, member: &mut Member<'_>, job: u64) {
             for phase in 0..PHASES {
                 let (from, to) = (&self.numbers[phase % 2], &self.numbers[1 - phase % 2]);

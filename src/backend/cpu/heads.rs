@@ -94,7 +94,9 @@ impl<S: Simd> Heads<S> {
                 None => self.hidden(piece * HIDDEN_ROWS, features, n),
                 Some(piece) => {
                     let position = piece / LOGIT_PIECES;
-                    let features = row(&features.policy, self.policy.weight.width(), position);
+                    // SAFETY: the phase before made it.
+                    let features =
+                        unsafe { row(&features.policy, self.policy.weight.width(), position) };
                     // SAFETY: inside of a piece, which is the only one to write these logits.
                     let (indices, logits) = unsafe {
                         order.logits(first + position, piece % LOGIT_PIECES, LOGIT_PIECES)
@@ -108,7 +110,9 @@ impl<S: Simd> Heads<S> {
 
         member.each(1, |_| {
             for position in 0..n {
-                let hidden = row(&features.hidden, self.value_hidden.bias.len(), position);
+                // SAFETY: the phase before made it.
+                let hidden =
+                    unsafe { row(&features.hidden, self.value_hidden.bias.len(), position) };
                 let value = self.one_output(&self.value, 0, hidden).tanh();
                 // SAFETY: inside of a piece, the only one of its phase.
                 unsafe { order.set_value(first + position, value) };
@@ -149,7 +153,9 @@ impl<S: Simd> Heads<S> {
         let rows = self.value_hidden.bias.len();
         for output in first..rows.min(first + HIDDEN_ROWS) {
             for position in 0..n {
-                let input = row(&features.value, self.value_hidden.weight.ncols(), position);
+                // SAFETY: the phase before made it.
+                let input =
+                    unsafe { row(&features.value, self.value_hidden.weight.ncols(), position) };
                 let sum = self.one_output(&self.value_hidden, output, input);
                 let at = position * rows + output;
                 // SAFETY: this piece computes this output of all positions.
@@ -182,9 +188,12 @@ impl<S: Simd> Heads<S> {
     }
 }
 
-/// One position's part of `[n, len]` that a phase before this one made.
-fn row(map: &Shared, len: usize, position: usize) -> &[f32] {
-    // SAFETY: see above; pieces of this phase write elsewhere.
+/// One position's part of `[n, len]`.
+///
+/// # Safety
+/// A phase before this one made it.
+unsafe fn row(map: &Shared, len: usize, position: usize) -> &[f32] {
+    // SAFETY: as the caller promises, nobody writes to it.
     unsafe { map.read(position * len..(position + 1) * len) }
 }
 

@@ -32,7 +32,7 @@ impl Layer {
         for (o, filters) in weight.axis_iter(Axis(0)).enumerate() {
             for ((i, y, x), &weight) in filters.indexed_iter() {
                 let panel = (o / block * taps + y) * taps + x;
-                panels[(panel * depth + i) * block + o % block] = weight;
+                panels[(panel * depth + i) * block + o % block] = no_subnormal(weight);
             }
         }
         let mut biases = Aligned::new(blocks * block);
@@ -104,6 +104,12 @@ impl Layer {
     }
 }
 
+/// The same number, but zero where it is so small that arithmetic with it is slow. Folding a dead channel makes
+/// such weights.
+pub fn no_subnormal(x: f32) -> f32 {
+    if x.is_subnormal() { 0.0 } else { x }
+}
+
 /// The 3x3 convolutions of the tower, all of one shape, for every algorithm.
 pub struct Convolutions {
     layers: Vec<Layer>,
@@ -135,16 +141,24 @@ impl Convolutions {
     /// The panels of a layer for one of Winograd's algorithms, `[points][blocks][depth][BLOCK]`.
     pub fn panels(&self, algorithm: Algorithm, layer: usize) -> &[f32] {
         let slot = match algorithm {
-            Algorithm::Direct | Algorithm::F2x2 => 0,
+            Algorithm::Direct => unreachable!("it is no Winograd algorithm"),
+            Algorithm::F2x2 => 0,
             Algorithm::F4x2 => 1,
             Algorithm::F4x4 => 2,
         };
-        let packed = self.winograd[slot].get_or_init(|| self.pack(algorithm));
+        let packed = self.winograd[slot].get_or_init(|| self.packed(algorithm));
         let len = packed.len() / self.layers.len();
         &packed[layer * len..][..len]
     }
 
-    fn pack(&self, algorithm: Algorithm) -> Aligned {
+    /// Packs all layers for an algorithm, unless they are.
+    pub fn pack(&self, algorithm: Algorithm) {
+        if algorithm != Algorithm::Direct && !self.layers.is_empty() {
+            self.panels(algorithm, 0);
+        }
+    }
+
+    fn packed(&self, algorithm: Algorithm) -> Aligned {
         let panel = self.layers.first().map_or(0, |layer| layer.panels(0).len() / 9);
         let stride = self.blocks() * panel;
         let len = stride * algorithm.points();

@@ -5,9 +5,12 @@
 //! - `convolution`: the layout of everything, and the 3x3 convolutions: read this page first.
 //! - `winograd`, `boards`: transforms, and what else happens to a block of channels.
 //! - `layer`: packed weights.
-//! - `crew`, `order`, `buffer`: threads that work on one thing, and what they share.
-//! - `tower`, `heads`: a residual network, phase by phase; `pair`: two networks that score squares.
+//! - `crew`, `pass`, `order`, `buffer`: threads that work on one thing, and what they share.
+//! - `forward`, `tower`, `heads`: a residual network, phase by phase; `pair`: two networks that score squares.
 //! - `choice`: which algorithm, by measurement; `clock`, `peak`: the measuring.
+//!
+//! [`Cpu`] holds an `Engine`, which is a `Crew` of threads for one instruction set that run a `Pass`: a `Forward`
+//! or a `Pair`. A good way through: `convolution`, `product`, `simd`, `winograd`, `layer`, `tower`, `crew`.
 //!
 //! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
 //! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
@@ -19,10 +22,12 @@ mod choice;
 mod clock;
 mod convolution;
 mod crew;
+mod forward;
 mod heads;
 mod layer;
 mod order;
 mod pair;
+mod pass;
 mod peak;
 mod product;
 mod simd;
@@ -35,24 +40,16 @@ pub use clock::{Spent, Stage};
 pub use convolution::Algorithm;
 
 use super::{Backend, BackendError, Batch, Outputs};
-use crate::network::spec::Residual;
-use crate::network::weights::ResidualLayers;
 use crate::network::{Architecture, Layers, Network};
-use buffer::Shared;
 use choice::GROUP;
 use clock::Clock;
-use crew::{Crew, Member, Program};
-use heads::{Features, Heads};
-use order::Order;
+use crew::Crew;
+use forward::Forward;
 use pair::Pair;
+use pass::{Job, MOST, Pass};
 use simd::{Portable, Simd};
-use std::cell::UnsafeCell;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
-use tower::{Maps, Scratch, Tower};
-
-/// Positions in a job, at most.
-const JOB: usize = 4096;
+use std::sync::Arc;
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +149,7 @@ impl Cpu {
     /// Prepares a network to run as the settings say.
     ///
     /// # Errors
-    /// When this processor lacks the instruction set.
+    /// When this processor lacks the instruction set, or the network has nothing for the algorithm.
     pub fn with(network: Network, settings: Settings) -> Result<Self, BackendError> {
         let available: Vec<Instructions> = Instructions::available().collect();
         let instructions = settings.instructions.unwrap_or_else(Instructions::preferred);
@@ -161,6 +158,15 @@ impl Cpu {
             return Err(BackendError(format!(
                 "this processor has no {instructions}, expected {}",
                 available.join(" or ")
+            )));
+        }
+        if let (Architecture::SquarePair(_), Some(algorithm)) =
+            (&network.spec.architecture, settings.algorithm)
+            && algorithm != Algorithm::Direct
+        {
+            return Err(BackendError(format!(
+                "{algorithm} is for 3x3 convolutions, those of a square pair are 2x2: expected {}",
+                Algorithm::Direct
             )));
         }
         Ok(Self::run_on(instructions, network, settings))
@@ -291,189 +297,19 @@ fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box
     }
 }
 
-/// A whole residual network.
-struct Forward<S> {
-    simd: S,
-    planes: usize,
-    sizes: Residual,
-    tower: Tower<S>,
-    heads: Heads<S>,
-    order: Order,
-    /// One for each thread. A group that all threads work on lies in the first.
-    groups: Vec<OnceLock<(Maps, Features)>>,
-    scratch: Vec<ThreadsOwn<Scratch>>,
-}
-
-/// What one thread works in.
-struct ThreadsOwn<T>(UnsafeCell<T>);
-
-// SAFETY: only the thread whose it is touches it: see its use.
-unsafe impl<T: Send> Sync for ThreadsOwn<T> {}
-
-/// What the threads are told of a job: a number of 16 bits.
-#[derive(Clone, Copy)]
-struct Job {
-    /// How many positions.
-    n: usize,
-    algorithm: Algorithm,
-}
-
-impl Job {
-    fn to_bits(self) -> u64 {
-        let algorithm = Algorithm::ALL.iter().position(|&a| a == self.algorithm);
-        (self.n as u64 - 1) << 2 | algorithm.expect("one of all") as u64
-    }
-
-    fn from_bits(bits: u64) -> Self {
-        Self { n: (bits >> 2) as usize + 1, algorithm: Algorithm::ALL[(bits & 3) as usize] }
-    }
-}
-
-impl<S: Simd> Forward<S> {
-    fn new(
-        simd: S,
-        planes: usize,
-        sizes: Residual,
-        layers: ResidualLayers<f32>,
-        threads: usize,
-    ) -> Self {
-        Self {
-            simd,
-            planes,
-            tower: Tower::new(simd, &layers.stem, layers.tower, layers.gate, layers.recurrence),
-            heads: Heads::new(
-                simd,
-                (layers.policy_conv, layers.policy),
-                (layers.value_conv, layers.value_hidden, layers.value),
-            ),
-            order: Order::none(),
-            groups: (0..threads).map(|_| OnceLock::new()).collect(),
-            scratch: (0..threads)
-                .map(|_| ThreadsOwn(UnsafeCell::new(Scratch::new::<S>(&sizes, GROUP))))
-                .collect(),
-            sizes,
-        }
-    }
-
-    /// The memory of a group.
-    fn memory(&self, group: usize) -> &(Maps, Features) {
-        let new =
-            || (Maps::new::<S>(self.planes, &self.sizes, GROUP), Features::new(&self.sizes, GROUP));
-        self.groups[group].get_or_init(new)
-    }
-
-    /// Whether so many positions are one group that all threads work on, block by block.
-    fn is_shared(n: usize, threads: usize) -> bool {
-        threads > 1 && n < 2 * threads && n <= GROUP
-    }
-
-    /// The group of positions that begins at `first`.
-    fn group(
-        &self,
-        member: &mut Member<'_>,
-        memory: usize,
-        first: usize,
-        n: usize,
-        algorithm: Algorithm,
-    ) {
-        let (maps, features) = self.memory(memory);
-        // SAFETY: each thread has an index of its own, and this is the only use.
-        let scratch = unsafe { &mut *self.scratch[member.index].0.get() };
-
-        member.each(n, |position| read_planes::<S>(&self.order, first, n, position, &maps.planes));
-        let state = self.tower.run(member, maps, scratch, n, algorithm);
-        let positions = first..first + n;
-        self.heads.run(member, &maps.states[state], features, scratch, &self.order, positions);
-    }
-}
-
-impl<S: Simd> Program for Forward<S> {
-    /// All threads work on a few positions; of many each takes groups of its own.
-    fn run(&self, member: &mut Member<'_>, job: u64) {
-        let Job { n, algorithm } = Job::from_bits(job);
-        let threads = member.threads();
-        if Self::is_shared(n, threads) {
-            return self.group(member, 0, 0, n, algorithm);
-        }
-        let groups = n.div_ceil(GROUP).next_multiple_of(threads).min(n);
-        let index = member.index;
-        member.each(groups, |group| {
-            let (first, end) = (n * group / groups, n * (group + 1) / groups);
-            self.group(&mut Member::alone(index), index, first, end - first, algorithm);
-        });
-    }
-}
-
-/// Turns the planes of a group's position, `first` being the group's, into its part of a map of n positions.
-/// Inside of the piece that does.
-fn read_planes<S: Simd>(order: &Order, first: usize, n: usize, position: usize, map: &Shared) {
-    // SAFETY: inside of a piece, which makes this position of the planes.
-    let planes = unsafe { order.planes(first + position) }.chunks_exact(64 * S::BLOCK);
-    let last = planes.remainder();
-    for (block, planes) in planes.chain([last]).enumerate() {
-        let start = (block * n + position) * 64 * S::BLOCK;
-        if planes.is_empty() {
-            continue;
-        }
-        // SAFETY: as above.
-        let board = unsafe { map.write(start..start + 64 * S::BLOCK) };
-        board.fill(0.0);
-        for (channel, plane) in planes.chunks_exact(64).enumerate() {
-            for (square, &x) in board.chunks_exact_mut(S::BLOCK).zip(plane) {
-                square[channel] = x;
-            }
-        }
-    }
-}
-
-/// A program that evaluates what its order says.
-trait Pass: Program {
-    fn order(&self) -> &Order;
-
-    /// Allocates what a job of so many positions needs.
-    fn make_room(&self, n: usize, threads: usize);
-
-    /// Sets the clock of the first thread, which calls this, between jobs.
-    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T;
-
-    /// See [`Cpu::peak`].
-    fn peak(&self) -> f64;
-}
-
-impl<S: Simd> Pass for Forward<S> {
-    fn order(&self) -> &Order {
-        &self.order
-    }
-
-    fn make_room(&self, n: usize, threads: usize) {
-        if !Self::is_shared(n, threads) {
-            // Now, or a thread that is late today would allocate in a later batch.
-            (0..threads).for_each(|group| _ = self.memory(group));
-        }
-    }
-
-    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
-        // SAFETY: called by the first thread, whose scratch it is, outside of its jobs.
-        set(&mut unsafe { &mut *self.scratch[0].0.get() }.clock)
-    }
-
-    fn peak(&self) -> f64 {
-        peak::multiplications_per_second(self.simd)
-    }
-}
-
 impl<P: Pass> Engine for Crew<P> {
     fn threads(&self) -> usize {
         Crew::threads(self)
     }
 
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs, algorithm: Algorithm) {
-        for first in (0..batch.len()).step_by(JOB) {
-            let n = (batch.len() - first).min(JOB);
-            // SAFETY: the last job is over, and this one is before the borrows are.
+        for first in (0..batch.len()).step_by(MOST) {
+            let n = (batch.len() - first).min(MOST);
+            let job = Job { n, algorithm };
+            self.program().make_room(job, self.threads());
+            // SAFETY: no piece of work is under way, and `run` comes back before these borrows end.
             unsafe { self.program().order().set(batch, first, outputs) };
-            self.program().make_room(n, self.threads());
-            self.run(Job { n, algorithm }.to_bits());
+            self.run(job.to_number());
         }
     }
 
@@ -482,10 +318,12 @@ impl<P: Pass> Engine for Crew<P> {
     }
 
     fn start_clock(&mut self) {
-        self.program().clock(Clock::start);
+        // SAFETY: who gives the jobs is the first thread, and this is between them.
+        unsafe { self.program().clock(Clock::start) };
     }
 
     fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()] {
-        self.program().clock(Clock::stop)
+        // SAFETY: as above.
+        unsafe { self.program().clock(Clock::stop) }
     }
 }

@@ -35,7 +35,7 @@ impl Order {
     /// Sets the batch of the next job, which begins with its position `first`. `outputs` has its size.
     ///
     /// # Safety
-    /// There is no job now, and none that begins later outlives the batch and the outputs.
+    /// No piece of work is under way, and none that begins later outlives the batch and the outputs.
     pub unsafe fn set(&self, batch: &Batch, first: usize, outputs: &mut Outputs) {
         self.batch.set(batch);
         self.first.set(first);

@@ -10,12 +10,12 @@ use super::clock::{Clock, Stage};
 use super::crew::{Member, Program};
 use super::layer::Layer;
 use super::order::Order;
+use super::pass::{Job, Pass, ThreadsOwn, read_planes};
+use super::peak;
 use super::simd::Simd;
-use super::{Job, Pass, ThreadsOwn, peak, read_planes};
 use crate::encoding::from_to;
 use crate::network::weights::{Linear, SquarePairLayers, Squares};
 use ndarray::Array2;
-use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -112,7 +112,7 @@ impl<S: Simd> Pair<S> {
             networks: [pair.from, pair.to].map(|network| Layers::new::<S>(&network)),
             order: Order::none(),
             maps: OnceLock::new(),
-            clock: ThreadsOwn(UnsafeCell::new(Clock::new())),
+            clock: ThreadsOwn::new(Clock::new()),
         }
     }
 
@@ -122,7 +122,10 @@ impl<S: Simd> Pair<S> {
 
     fn group(&self, member: &mut Member<'_>, first: usize, n: usize) {
         let maps = self.maps();
-        member.each(n, |position| read_planes::<S>(&self.order, first, n, position, &maps.planes));
+        member.each(n, |position| {
+            // SAFETY: inside of the piece that makes this position of the planes.
+            unsafe { read_planes::<S>(&self.order, first, n, position, &maps.planes) }
+        });
         let board = 64 * n;
         let planes = [&maps.planes, &maps.planes];
         self.layer(member, |net| &net.conv1, planes, &maps.first, board, true);
@@ -137,7 +140,8 @@ impl<S: Simd> Pair<S> {
         let products = layers.map(|layer| layer.blocks() * layer.products(n)).sum();
         self.lap(member, Stage::Products, products);
         self.layer(member, |net| &net.fc3, maps.last.each_ref(), &maps.squares, n, false);
-        member.each(n, |position| self.answer(maps, first + position, position, n));
+        // SAFETY: a phase before this one made the squares, and the piece answers this position.
+        member.each(n, |position| unsafe { self.answer(maps, first + position, position, n) });
         self.lap(member, Stage::Heads, 0);
     }
 
@@ -156,9 +160,9 @@ impl<S: Simd> Pair<S> {
         member.each(2 * blocks, |piece| {
             let (net, block) = (piece / blocks, piece % blocks);
             let part = block * rows * S::BLOCK..(block + 1) * rows * S::BLOCK;
-            // SAFETY: a phase before this one made the input, which this one does not change; this piece
-            // makes this block of the output.
+            // SAFETY: a phase before this one made the input, which this one does not change.
             let input = unsafe { input[net].read(0..input[net].len()) };
+            // SAFETY: this piece makes this block of the output.
             let output = unsafe { output[net].write(part) };
             layers[net].run(self.simd, block, input, rows * S::BLOCK, output);
             if relu {
@@ -178,19 +182,23 @@ impl<S: Simd> Pair<S> {
                 for position in 0..n {
                     let from = row((block * n + position) * 64 + on_board);
                     let to = row((block * 36 + square) * n + position);
-                    // SAFETY: a phase before this one made the boards; this piece makes this block.
-                    unsafe { maps.features[net].write(to) }
-                        .copy_from_slice(unsafe { maps.second[net].read(from) });
+                    // SAFETY: a phase before this one made the boards.
+                    let from = unsafe { maps.second[net].read(from) };
+                    // SAFETY: this piece makes this block.
+                    unsafe { maps.features[net].write(to) }.copy_from_slice(from);
                 }
             }
         });
     }
 
     /// The logits asked for one position: see [`from_to`].
-    fn answer(&self, maps: &Maps, ordered: usize, position: usize, n: usize) {
+    ///
+    /// # Safety
+    /// Inside of the one piece that answers this position, in a phase after those that made the squares.
+    unsafe fn answer(&self, maps: &Maps, ordered: usize, position: usize, n: usize) {
         let square = |net: usize, square: usize| {
             let at = (square / S::BLOCK * n + position) * S::BLOCK + square % S::BLOCK;
-            // SAFETY: a phase before this one made it, and this one does not change it.
+            // SAFETY: made in a phase before this one.
             unsafe { maps.squares[net].read(at..at + 1)[0] }
         };
         // SAFETY: inside of the piece that answers this position.
@@ -208,15 +216,16 @@ impl<S: Simd> Pair<S> {
 
     fn lap(&self, member: &Member<'_>, stage: Stage, products: usize) {
         if member.index == 0 {
-            // SAFETY: the clock is the first thread's.
-            unsafe { &mut *self.clock.0.get() }.lap(stage, products);
+            // SAFETY: this is the first thread, whose clock it is.
+            unsafe { self.clock.get() }.lap(stage, products);
         }
     }
 }
 
-impl<S: Simd> Program for Pair<S> {
+// SAFETY: its phases depend on the job alone.
+unsafe impl<S: Simd> Program for Pair<S> {
     fn run(&self, member: &mut Member<'_>, job: u64) {
-        let n = Job::from_bits(job).n;
+        let n = Job::from_number(job).n;
         let groups = n.div_ceil(GROUP);
         for group in 0..groups {
             let (first, end) = (n * group / groups, n * (group + 1) / groups);
@@ -230,13 +239,13 @@ impl<S: Simd> Pass for Pair<S> {
         &self.order
     }
 
-    fn make_room(&self, _: usize, _: usize) {
+    fn make_room(&self, _: Job, _: usize) {
         self.maps();
     }
 
-    fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
-        // SAFETY: called by the first thread, whose clock it is, outside of its jobs.
-        set(unsafe { &mut *self.clock.0.get() })
+    unsafe fn clock<T>(&self, set: impl FnOnce(&mut Clock) -> T) -> T {
+        // SAFETY: the first thread calls this, which is in no job.
+        set(unsafe { self.clock.get() })
     }
 
     fn peak(&self) -> f64 {

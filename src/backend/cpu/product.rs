@@ -26,6 +26,7 @@ impl Product<'_> {
     /// summation depends on nothing: a row's bits are the same wherever it lies.
     #[inline(always)]
     pub fn run<S: Simd>(&self, simd: S, rows: usize, output: &mut [f32]) {
+        const { assert!(S::BLOCK == 2 * S::LANES) };
         let depth = self.panel.len() / S::BLOCK;
         let blocks = depth.div_ceil(S::BLOCK);
         assert!(depth.is_multiple_of(4) && depth > 0 && rows > 0);

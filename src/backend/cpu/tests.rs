@@ -7,6 +7,7 @@ mod random_weights;
 use super::simd::{Simd, Wide};
 use super::*;
 use crate::encoding::Encoding;
+use crate::network::spec::Residual;
 use crate::network::{Spec, reference};
 use ndarray::Array3;
 

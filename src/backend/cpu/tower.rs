@@ -142,6 +142,11 @@ impl<S: Simd> Tower<S> {
         Self { simd, stem, convolutions, squeeze_excites, gate, recurrence, ones, zeros }
     }
 
+    /// Packs the weights for an algorithm, unless they are.
+    pub fn pack(&self, algorithm: Algorithm) {
+        self.convolutions.pack(algorithm);
+    }
+
     /// From the planes of `n` positions in `maps` to their final state, one of `maps.states`: which one.
     pub fn run(
         &self,
@@ -154,13 +159,13 @@ impl<S: Simd> Tower<S> {
         let products = algorithm.products_len(n, S::BLOCK);
         let span = choice::span(self.stem.blocks(), products, member.threads());
         let group = Group { tower: self, maps, n, algorithm, span };
-        let (mut state, mut previous, mut other) = (0, 1, 2);
+        let (mut state, mut spare, mut other) = (0, 1, 2);
         group.stem(member, scratch, state);
         for _ in 0..self.recurrence {
             // With a gate the state before the pass is kept.
             let before = state;
             if self.gate.is_some() && !self.squeeze_excites.is_empty() {
-                std::mem::swap(&mut state, &mut previous);
+                std::mem::swap(&mut state, &mut spare);
             }
             for (block, se) in self.squeeze_excites.iter().enumerate() {
                 let from = if block == 0 { before } else { state };
@@ -195,7 +200,7 @@ struct Group<'a, S> {
 
 impl<S: Simd> Group<'_, S> {
     /// Numbers of a block of a feature map.
-    fn board_len(&self) -> usize {
+    fn block_len(&self) -> usize {
         self.n * 64 * S::BLOCK
     }
 
@@ -208,9 +213,12 @@ impl<S: Simd> Group<'_, S> {
     }
 
     /// Makes a block of the input of one of the two convolutions from a block of a map.
-    fn prepare(&self, convolution: usize, block: usize, boards: &[f32], clock: &mut Clock) {
+    ///
+    /// # Safety
+    /// Inside of the one piece that makes this block, in a phase that reads none of that input.
+    unsafe fn prepare(&self, convolution: usize, block: usize, boards: &[f32], clock: &mut Clock) {
         let len = self.algorithm.prepared_len(self.n, S::BLOCK);
-        // SAFETY: this piece makes this block, and no piece of this phase reads this map.
+        // SAFETY: as the caller promises.
         let prepared = unsafe { self.maps.prepared[convolution].write(part(block, len)) };
         for (position, board) in boards.chunks_exact(64 * S::BLOCK).enumerate() {
             prepare(self.tower.simd, self.algorithm, board, position, self.n, prepared);
@@ -218,23 +226,23 @@ impl<S: Simd> Group<'_, S> {
         clock.lap(Stage::Transforms, 0);
     }
 
-    /// Computes a span of blocks of a convolution: `each` gets them one by one, with room for a map's block
+    /// Computes the blocks of one piece of a convolution: `each` gets them one by one, with room for a map's block
     /// that holds it now.
     fn convolve(
         &self,
         layer: usize,
-        span: usize,
+        piece: usize,
         scratch: &mut Scratch,
         mut each: impl FnMut(usize, &mut [f32], &mut Clock),
     ) {
         let (simd, convolutions) = (self.tower.simd, &self.tower.convolutions);
         let (algorithm, n) = (self.algorithm, self.n);
-        let blocks = span * self.span..self.blocks().min((span + 1) * self.span);
+        let blocks = piece * self.span..self.blocks().min((piece + 1) * self.span);
         let len = algorithm.prepared_len(n, S::BLOCK);
         // SAFETY: a phase before this one made it, and this one does not change it.
         let input = unsafe { self.maps.prepared[layer % 2].read(self.all(len)) };
         let Scratch { boards, products, clock, .. } = scratch;
-        let boards = &mut boards[..self.board_len()];
+        let boards = &mut boards[..self.block_len()];
         if algorithm == Algorithm::Direct {
             for block in blocks {
                 let direct = convolutions.direct(layer);
@@ -263,31 +271,34 @@ impl<S: Simd> Group<'_, S> {
         }
     }
 
-    fn spans(&self) -> usize {
+    fn pieces(&self) -> usize {
         self.blocks().div_ceil(self.span)
     }
 
     fn stem(&self, member: &mut Member<'_>, scratch: &mut Scratch, state: usize) {
-        let (simd, stem, board_len) = (self.tower.simd, &self.tower.stem, self.board_len());
+        let (simd, stem, block_len) = (self.tower.simd, &self.tower.stem, self.block_len());
         member.each(self.blocks(), |block| {
-            // SAFETY: the planes are there, and this piece makes this block of the state.
+            // SAFETY: the phase before made the planes.
             let input = unsafe { self.maps.planes.read(0..self.maps.planes.len()) };
-            let boards = unsafe { self.maps.states[state].write(part(block, board_len)) };
-            stem.run(simd, block, input, board_len, boards);
+            // SAFETY: this piece makes this block of the state.
+            let boards = unsafe { self.maps.states[state].write(part(block, block_len)) };
+            stem.run(simd, block, input, block_len, boards);
             simd.run(Relu(boards));
             let clock = &mut scratch.clock;
             clock.lap(Stage::Stem, stem.products(self.n * 64));
-            self.prepare(0, block, boards, clock);
+            // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
+            unsafe { self.prepare(0, block, boards, clock) };
         });
     }
 
     /// Its output is wanted by the second convolution only.
     fn first_convolution(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
-        member.each(self.spans(), |span| {
-            self.convolve(layer, span, scratch, |block, boards, clock| {
+        member.each(self.pieces(), |piece| {
+            self.convolve(layer, piece, scratch, |block, boards, clock| {
                 self.tower.simd.run(Relu(boards));
                 clock.lap(Stage::Maps, 0);
-                self.prepare(1, block, boards, clock);
+                // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
+                unsafe { self.prepare(1, block, boards, clock) };
             });
         });
     }
@@ -302,23 +313,29 @@ impl<S: Simd> Group<'_, S> {
         to: usize,
     ) {
         let (scale, offset) = (&self.tower.ones, &self.tower.zeros);
-        member.each(self.spans(), |span| {
-            self.convolve(layer, span, scratch, |block, boards, clock| {
-                let state = self.state(block, from, to);
+        member.each(self.pieces(), |piece| {
+            self.convolve(layer, piece, scratch, |block, boards, clock| {
+                // SAFETY: inside of the piece that makes this block.
+                let state = unsafe { self.state(block, from, to) };
                 self.tower.simd.run(Residual { state, change: boards, scale, offset });
                 clock.lap(Stage::Maps, 0);
-                self.prepare(0, block, state, clock);
+                // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
+                unsafe { self.prepare(0, block, state, clock) };
             });
         });
     }
 
     /// A block of the state to change: that of `from`, copied where `to` is another map.
-    #[allow(clippy::mut_from_ref)]
-    fn state(&self, block: usize, from: usize, to: usize) -> &mut [f32] {
-        let part = part(block, self.board_len());
-        // SAFETY: this piece makes this block of `to`, and in this phase no other touches it in either.
+    ///
+    /// # Safety
+    /// Inside of the one piece that makes this block of `to`; no other touches it, in either map.
+    #[allow(clippy::mut_from_ref)] // The caller's promise stands for it.
+    unsafe fn state(&self, block: usize, from: usize, to: usize) -> &mut [f32] {
+        let part = part(block, self.block_len());
+        // SAFETY: as the caller promises.
         let state = unsafe { self.maps.states[to].write(part.clone()) };
         if from != to {
+            // SAFETY: as above.
             state.copy_from_slice(unsafe { self.maps.states[from].read(part) });
         }
         state
@@ -326,10 +343,11 @@ impl<S: Simd> Group<'_, S> {
 
     /// The second convolution and the means of its output.
     fn change(&self, member: &mut Member<'_>, scratch: &mut Scratch, layer: usize) {
-        member.each(self.spans(), |span| {
-            self.convolve(layer, span, scratch, |block, boards, clock| {
-                // SAFETY: this piece makes this block of both.
-                let change = unsafe { self.maps.change.write(part(block, self.board_len())) };
+        member.each(self.pieces(), |piece| {
+            self.convolve(layer, piece, scratch, |block, boards, clock| {
+                // SAFETY: this piece makes this block of the change.
+                let change = unsafe { self.maps.change.write(part(block, self.block_len())) };
+                // SAFETY: and this block of its means.
                 let means = unsafe { self.maps.means.write(part(block, self.n * S::BLOCK)) };
                 change.copy_from_slice(boards);
                 let boards = boards.chunks_exact(64 * S::BLOCK);
@@ -372,8 +390,9 @@ impl<S: Simd> Group<'_, S> {
             clock.lap(Stage::SqueezeExcite, 0);
 
             // SAFETY: as the means.
-            let change = unsafe { self.maps.change.read(part(block, self.board_len())) };
-            let state = self.state(block, from, to);
+            let change = unsafe { self.maps.change.read(part(block, self.block_len())) };
+            // SAFETY: inside of the piece that makes this block.
+            let state = unsafe { self.state(block, from, to) };
             let boards =
                 state.chunks_exact_mut(64 * S::BLOCK).zip(change.chunks_exact(64 * S::BLOCK));
             let factors = scale.chunks_exact(S::BLOCK).zip(offset.chunks_exact(S::BLOCK));
@@ -381,7 +400,8 @@ impl<S: Simd> Group<'_, S> {
                 simd.run(Residual { state, change, scale, offset });
             }
             clock.lap(Stage::Maps, 0);
-            self.prepare(0, block, state, clock);
+            // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
+            unsafe { self.prepare(0, block, state, clock) };
         });
     }
 
@@ -394,19 +414,21 @@ impl<S: Simd> Group<'_, S> {
         previous: usize,
         to: usize,
     ) {
-        let (simd, board_len) = (self.tower.simd, self.board_len());
+        let (simd, block_len) = (self.tower.simd, self.block_len());
         member.each(self.blocks(), |block| {
-            // SAFETY: phases before this one made both states; this piece makes this block of the new.
-            let [candidate, previous] = [candidate, previous]
-                .map(|state| unsafe { self.maps.states[state].read(self.all(board_len)) });
-            let z = unsafe { self.maps.states[to].write(part(block, board_len)) };
-            gate.candidate.run(simd, block, candidate, board_len, z);
-            gate.previous.add(simd, block, previous, board_len, z);
-            let part = part(block, board_len);
+            // SAFETY: phases before this one made both states.
+            let whole = |state: usize| unsafe { self.maps.states[state].read(self.all(block_len)) };
+            let (candidate, previous) = (whole(candidate), whole(previous));
+            // SAFETY: this piece makes this block of the new one.
+            let z = unsafe { self.maps.states[to].write(part(block, block_len)) };
+            gate.candidate.run(simd, block, candidate, block_len, z);
+            gate.previous.add(simd, block, previous, block_len, z);
+            let part = part(block, block_len);
             simd.run(Mix { z, candidate: &candidate[part.clone()], previous: &previous[part] });
             let clock = &mut scratch.clock;
             clock.lap(Stage::Gate, 2 * gate.candidate.products(self.n * 64));
-            self.prepare(0, block, z, clock);
+            // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
+            unsafe { self.prepare(0, block, z, clock) };
         });
     }
 }

@@ -1,9 +1,11 @@
 //! Winograd's convolutions: the matrices, the transforms, the weights. [`super::convolution`] explains.
 
+use super::layer::no_subnormal;
 use super::simd::{Kernel, Simd};
 
 /// A one-dimensional form F(m, 3): `m` outputs of a filter of three taps from `m + 2` inputs with as
-/// many multiplications.
+/// many multiplications. Arrays have the length of the larger form; the smaller one passes on what it does
+/// not use.
 pub trait Form {
     /// m.
     const OUTPUTS: usize;
@@ -62,19 +64,19 @@ impl Form for F4 {
 
     #[inline(always)]
     fn input<S: Simd>(simd: S, d: [S::V; 6]) -> [S::V; 6] {
-        let (two, four, five) = (simd.splat(2.0), simd.splat(4.0), simd.splat(-5.0));
-        let less_four = simd.splat(-4.0);
-        let even = simd.mul_add(less_four, d[2], d[4]);
-        let odd = simd.mul_add(less_four, d[1], d[3]);
+        let (two, four, minus_five) = (simd.splat(2.0), simd.splat(4.0), simd.splat(-5.0));
+        let minus_four = simd.splat(-4.0);
+        let even = simd.mul_add(minus_four, d[2], d[4]);
+        let odd = simd.mul_add(minus_four, d[1], d[3]);
         let even2 = simd.sub(d[4], d[2]);
         let odd2 = simd.mul(two, simd.sub(d[3], d[1]));
         [
-            simd.mul_add(five, d[2], simd.mul_add(four, d[0], d[4])),
+            simd.mul_add(minus_five, d[2], simd.mul_add(four, d[0], d[4])),
             simd.add(even, odd),
             simd.sub(even, odd),
             simd.add(even2, odd2),
             simd.sub(even2, odd2),
-            simd.mul_add(five, d[3], simd.mul_add(four, d[1], d[5])),
+            simd.mul_add(minus_five, d[3], simd.mul_add(four, d[1], d[5])),
         ]
     }
 
@@ -101,7 +103,7 @@ pub const fn points<Y: Form, X: Form>() -> usize {
     Y::POINTS * X::POINTS
 }
 
-/// The largest [`points`] and the largest product of [`Form::POINTS`] and tiles along one side.
+/// The largest product of [`Form::POINTS`] and tiles along one side: 16 for F(2, 3), 12 for F(4, 3).
 const MOST_LINES: usize = 16;
 
 /// One block of a position's feature map, `[64][BLOCK]`, to `Bᵀ d B` of its tiles.
@@ -125,6 +127,7 @@ impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
         let tiles = tiles::<Y, X>();
         let last = (points::<Y, X>() - 1) * self.pitch + self.first_row + tiles - 1;
         assert!(self.points.len() >= (last + 1) * S::BLOCK);
+        const { assert!(S::BLOCK == 2 * S::LANES) };
         let zero = simd.splat(0.0);
         // By file, with a border, then by tile and point.
         let mut files = [[zero; MOST_LINES]; 10];
@@ -214,6 +217,7 @@ impl<Y: Form, X: Form> Kernel for Inverse<'_, Y, X> {
 pub fn pack<Y: Form, X: Form>(filters: &[f32], block: usize, packed: &mut [f32], stride: usize) {
     let depth = filters.len() / 9 / block;
     let tap = |y: usize, x: usize, k: usize| &filters[((3 * y + x) * depth + k) * block..][..block];
+    assert!(block <= 32, "the widest vectors have 16 numbers");
     let mut half = [[[0.0_f64; 32]; 3]; 6];
     for k in 0..depth {
         for (row, half) in Y::FILTER.iter().zip(&mut half) {
@@ -229,7 +233,7 @@ pub fn pack<Y: Form, X: Form>(filters: &[f32], block: usize, packed: &mut [f32],
                 let at = (y * X::POINTS + x) * stride + k * block;
                 let packed = &mut packed[at..at + block];
                 for (packed, ((a, b), c)) in packed.iter_mut().zip(a.iter().zip(b).zip(c)) {
-                    *packed = (row[0] * a + row[1] * b + row[2] * c) as f32;
+                    *packed = no_subnormal((row[0] * a + row[1] * b + row[2] * c) as f32);
                 }
             }
         }

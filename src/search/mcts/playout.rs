@@ -20,7 +20,7 @@
 //! search solver", 2008).
 
 use super::parameters::{Fpu, Parameters};
-use super::tree::{Node, Proof, Tree};
+use super::tree::{Proof, Tree};
 use crate::chess::{Game, Move};
 use crate::evaluator::{EvaluateError, Evaluator};
 
@@ -190,6 +190,7 @@ impl Playouts {
             }
             self.path.push(ordinal as u8);
             at = tree.child(at, ordinal);
+            tree.prefetch(at);
             self.game.play_legal(tree.node(at).mv());
         }
     }
@@ -241,13 +242,16 @@ pub(super) fn select(tree: &Tree, at: u32, parameters: &Parameters) -> Option<us
     let (mut best, mut chosen) = (f32::NEG_INFINITY, None);
     let mut tried_prior = 0.0;
     for (i, child) in children.iter().enumerate() {
-        let prior = child.prior();
+        let (prior, in_flight) = (child.prior(), f32::from(child.in_flight));
         tried_prior += prior;
-        if matches!(child.proof, Proof::Win(_)) {
-            continue; // The opponent's win.
-        }
-        let score = value_for_parent(child, virtual_loss)
-            + scale * prior / (1 + child.visits + u32::from(child.in_flight)) as f32;
+        let visits = child.visits as f32 + in_flight;
+        let value = match child.proof {
+            // For the side that moves here, playouts in flight counted as so much lost.
+            Proof::None => (-child.sum as f32 - virtual_loss * in_flight) / visits,
+            Proof::Win(_) => continue, // The opponent's win.
+            Proof::Loss(_) | Proof::Draw => -child.value() as f32,
+        };
+        let score = value + scale * prior / (1.0 + visits);
         if score > best {
             (best, chosen) = (score, Some(i));
         }
@@ -264,16 +268,6 @@ pub(super) fn select(tree: &Tree, at: u32, parameters: &Parameters) -> Option<us
         }
     }
     chosen
-}
-
-/// The mean value of a child for the side that moves there, playouts in flight counted as so much lost.
-fn value_for_parent(child: &Node, virtual_loss: f32) -> f32 {
-    if child.proof != Proof::None {
-        return -child.value() as f32;
-    }
-    let in_flight = f32::from(child.in_flight);
-    let visits = child.visits as f32;
-    (-child.sum as f32 - virtual_loss * in_flight) / (visits + in_flight)
 }
 
 /// The nodes on the path, the root first.

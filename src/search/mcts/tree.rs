@@ -219,6 +219,13 @@ impl Tree {
         self.nodes[at].children + ordinal as u32
     }
 
+    /// Has the processor fetch what is known of a node's moves.
+    pub fn prefetch(&self, at: u32) {
+        let Node { children, edges, legal, tried, .. } = self.nodes[at];
+        self.nodes.prefetch(children, tried.into());
+        self.edges.prefetch(edges + u32::from(tried), usize::from(legal - tried));
+    }
+
     /// The nodes of the moves tried.
     pub fn children(&self, at: u32) -> &[Node] {
         let node = &self.nodes[at];

@@ -63,7 +63,7 @@ impl PlayedGame {
 }
 
 /// Spreads every bit of `x` over the whole word (the finaliser of SplitMix64).
-pub(crate) fn spread(x: u64) -> u64 {
+pub fn spread(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

@@ -32,7 +32,7 @@ pub enum InputError {
     /// The file cannot be opened, or its first bytes not be read.
     Io(PathBuf, io::Error),
     /// It is not what games come in; what it is and what to do.
-    NotPgn(PathBuf, &'static str),
+    NotText(PathBuf, &'static str),
 }
 
 impl fmt::Display for InputError {
@@ -45,9 +45,9 @@ impl fmt::Display for InputError {
                     path.display()
                 )
             }
-            Self::NotPgn(path, found) => write!(
+            Self::NotText(path, found) => write!(
                 f,
-                "{}: expected PGN text, plain or compressed by zstd or gzip, but it is {found}",
+                "{}: expected text, plain or compressed by zstd or gzip, but it is {found}",
                 path.display()
             ),
         }
@@ -58,7 +58,7 @@ impl std::error::Error for InputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(_, error) => Some(error),
-            Self::NotPgn(..) => None,
+            Self::NotText(..) => None,
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn open_counting(
     let start = text.fill_buf().map_err(io_error)?;
     let foreign = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic));
     if let Some((_, found)) = foreign {
-        return Err(InputError::NotPgn(path.to_owned(), found));
+        return Err(InputError::NotText(path.to_owned(), found));
     }
     Ok(text)
 }

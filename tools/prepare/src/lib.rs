@@ -13,10 +13,11 @@
 //! The verbs of the command line: [`pack`](mod@pack) (PGN to game file), [`join`](mod@join) (game
 //! files to one), [`inspect`](mod@inspect) (a game file to the eye), [`expand`](mod@expand) (games to
 //! shuffled positions, in shards or through a pipe). What they share: [`threads`] (work in parallel,
-//! results in order), [`progress`], [`partial`] (unfinished files), [`lock`] (one run at a time),
+//! results in order), [`command`] (arguments to exit status), [`progress`], [`partial`] (unfinished files), [`lock`] (one run at a time),
 //! [`failure`], [`number`].
 #![deny(missing_docs)]
 
+pub mod command;
 pub mod expand;
 pub mod failure;
 pub mod filter;

@@ -1,9 +1,8 @@
 //! The command `fianchetto-prepare`: see the library of the same name.
 
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use fianchetto_prepare::failure::Failure;
-use fianchetto_prepare::{expand, inspect, join, pack};
+use fianchetto_prepare::{command, expand, inspect, join, pack};
 use std::io::stdout;
 use std::process::{ExitCode, exit};
 
@@ -61,50 +60,6 @@ fn explain_interruption(goes_on: bool) -> Result<(), Failure> {
         .map_err(|error| Failure(format!("cannot prepare for Ctrl-C: {error}; try again")))
 }
 
-/// Reads the command line.
-fn arguments() -> Result<Arguments, clap::Error> {
-    // `--rate -1` is a wrong number, not an unknown option.
-    let with_numbers = |argument: Arg| {
-        let takes_value = argument.get_action().takes_values() && !argument.is_positional();
-        argument.allow_negative_numbers(takes_value)
-    };
-    let command = Arguments::command().mut_subcommands(|verb| verb.mut_args(with_numbers));
-    let matches = command.try_get_matches().map_err(|mut error| {
-        // That what follows `--` is no option helps nobody here.
-        error.remove(ContextKind::Suggested);
-        error
-    })?;
-    let arguments = Arguments::from_arg_matches(&matches)?;
-    match arguments.verb.check() {
-        Ok(()) => Ok(arguments),
-        Err(conflict) => Err(clap::Error::raw(ErrorKind::ArgumentConflict, conflict)),
-    }
-}
-
-/// Tells what is wrong with the command line in one line, or what help was asked for.
-fn tell(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Whoever closes the pipe has read enough.
-        let _ = error.print();
-    } else {
-        let text = error.to_string().replace("For more information, try", "see");
-        let paragraphs = text.trim().split("\n\n");
-        let words = paragraphs.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-        eprintln!("{}", words.collect::<Vec<_>>().join("; "));
-    }
-    ExitCode::from(error.exit_code() as u8)
-}
-
 fn main() -> ExitCode {
-    let arguments = match arguments() {
-        Ok(arguments) => arguments,
-        Err(error) => return tell(&error),
-    };
-    match arguments.verb.run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+    command::main(|arguments: &Arguments| arguments.verb.check(), |arguments| arguments.verb.run())
 }

@@ -21,6 +21,8 @@ pub enum Unit {
     Games,
     /// Positions.
     Positions,
+    /// Something else, by its name in the plural.
+    Other(&'static str),
 }
 
 struct State {
@@ -98,11 +100,11 @@ impl Progress {
         state.show();
     }
 
-    /// Shows that so many more positions are done.
-    pub fn add(&self, positions: u64) {
+    /// Shows that so many more positions, or whatever is counted, are done.
+    pub fn add(&self, more: u64) {
         let mut state = self.state();
-        state.point.done += positions;
-        state.point.count += positions;
+        state.point.done += more;
+        state.point.count += more;
         state.show();
     }
 
@@ -141,6 +143,7 @@ impl State {
         let (amount, name): (fn(u64) -> String, _) = match self.unit {
             Unit::Games => (|bytes| HumanBytes(bytes).to_string(), "games"),
             Unit::Positions => (|positions| positions.to_string(), "positions"),
+            Unit::Other(name) => (|count| count.to_string(), name),
         };
         // A total may be an estimate.
         let share = self.total.map_or_else(

@@ -16,6 +16,11 @@ impl Shard {
     /// All games, as one part.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
+    /// Which part it is, from 0.
+    pub fn index(self) -> u64 {
+        self.index
+    }
+
     /// How many parts there are.
     pub fn count(self) -> u64 {
         self.count

@@ -135,13 +135,15 @@ pub trait Simd: Copy + Send + Sync + 'static {
         self.at_least(self.splat(0.0), x)
     }
 
-    /// `e^x` to a few units in the last place, of numbers between -87 and 88; beyond, of those limits.
+    /// `e^x` to a few units in the last place, of numbers between -87 and 87; beyond, of those limits: no result
+    /// and no inverse of one is subnormal.
     ///
-    /// `e^x = 2^n e^r` with whole n and |r| <= ln(2) / 2; ln 2 is split in two so that r is exact, and
+    /// `e^x = 2^n e^r` with whole n and |r| <= ln(2) / 2; ln 2 is split in two, n times
+    /// the first part being exact, and
     /// `e^r` is the polynomial of Cephes' `expf` (Moshier 1992).
     #[inline(always)]
     fn exp(self, x: Self::V) -> Self::V {
-        let x = self.at_most(self.splat(88.0), self.at_least(self.splat(-87.0), x));
+        let x = self.at_most(self.splat(87.0), self.at_least(self.splat(-87.0), x));
         let n = self.round(self.mul(x, self.splat(std::f32::consts::LOG2_E)));
         let r = self.mul_add(n, self.splat(-0.693_359_4), x);
         let r = self.mul_add(n, self.splat(2.121_944_4e-4), r);

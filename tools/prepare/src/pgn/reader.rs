@@ -4,6 +4,7 @@ use super::movetext::{self, Failure, MainLine, Words};
 use super::tags::{Tags, Termination, tag_name};
 use super::{Date, Refusal};
 use crate::game::PlayedGame;
+use fianchetto::chess::Move;
 use std::io::{self, BufRead};
 
 /// The most bytes of one game that are kept; a longer one is passed over.
@@ -57,16 +58,7 @@ impl RawGame {
     /// When the game is not of standard chess from the start position, or cannot be read with
     /// certainty.
     pub fn resolve(&self) -> Result<PlayedGame, Refusal> {
-        let tags = self.tags()?;
-        tags.require_standard()?;
-        let movetext = self.movetext_at.map_or(&[][..], |at| &self.text[at..]);
-        let untagged = self.movetext_at == Some(0);
-        let failed = |failure: Failure| match failure.refusal {
-            Refusal::UnreadableMove if failure.at_start && untagged => Refusal::NotAGame,
-            _ if failure.at_end && self.last => Refusal::Truncated,
-            refusal => refusal,
-        };
-        let MainLine { moves, termination } = movetext::play(movetext).map_err(failed)?;
+        let (tags, MainLine { moves, termination }) = self.play()?;
         if self.last && termination.is_none() {
             return Err(Refusal::Truncated);
         }
@@ -85,6 +77,28 @@ impl RawGame {
         };
         let Tags { ratings, date: Date { year, .. }, .. } = tags;
         Ok(PlayedGame { moves, result, ratings, year })
+    }
+
+    /// The moves alone, with or without a result after them, as books of openings are.
+    ///
+    /// # Errors
+    /// See [`RawGame::resolve`].
+    pub fn moves(&self) -> Result<Vec<Move>, Refusal> {
+        let (_, MainLine { moves, .. }) = self.play()?;
+        if moves.is_empty() { Err(Refusal::NoMoves) } else { Ok(moves) }
+    }
+
+    fn play(&self) -> Result<(Tags<'_>, MainLine), Refusal> {
+        let tags = self.tags()?;
+        tags.require_standard()?;
+        let movetext = self.movetext_at.map_or(&[][..], |at| &self.text[at..]);
+        let untagged = self.movetext_at == Some(0);
+        let failed = |failure: Failure| match failure.refusal {
+            Refusal::UnreadableMove if failure.at_start && untagged => Refusal::NotAGame,
+            _ if failure.at_end && self.last => Refusal::Truncated,
+            refusal => refusal,
+        };
+        Ok((tags, movetext::play(movetext).map_err(failed)?))
     }
 }
 

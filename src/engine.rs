@@ -1,17 +1,19 @@
 //! From options to a network, something that runs it, and a player.
 
-use super::arguments::Kernel;
-use super::{Failure, tell};
-use fianchetto::backend::Backend;
-use fianchetto::backend::cpu::{Cpu, Settings};
-use fianchetto::backend::cuda::Cuda;
-use fianchetto::evaluator::Evaluator;
-use fianchetto::network::{self, Architecture, Network, WeightsError};
-use fianchetto::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
-use fianchetto::uci::{BackendKind, Options, PlayerKind};
+use crate::backend::Backend;
+use crate::backend::cpu::Cpu;
+use crate::backend::cuda::Cuda;
+use crate::evaluator::Evaluator;
+use crate::network::{self, Architecture, Network, WeightsError};
+use crate::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
+use crate::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// The bytes of the weights file that the options name.
+///
+/// # Errors
+/// In words, when there are none.
 pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
     let file = &options.weights_file;
     if !file.is_empty() {
@@ -25,6 +27,9 @@ pub fn weights(options: &Options) -> Result<Cow<'static, [u8]>, String> {
 }
 
 /// The network that the options name.
+///
+/// # Errors
+/// In words, when its weights are missing or cannot be used.
 pub fn network(options: &Options) -> Result<Network, String> {
     Network::from_safetensors(&weights(options)?).map_err(|error| unusable(options, error))
 }
@@ -42,13 +47,6 @@ pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
 }
 
-/// The processor, with a network to run and kernels chosen by hand.
-pub fn cpu(network: Network, options: &Options, kernel: Kernel) -> Result<Cpu, Failure> {
-    let Kernel { instructions, algorithm } = kernel;
-    let settings = Settings { threads: options.threads as usize, instructions, algorithm };
-    Cpu::with(network, settings).map_err(|error| Failure::Work(error.to_string()))
-}
-
 /// The backend that the options name, with a network to run. Where there is none it is the processor, and a line
 /// on standard error says why.
 pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
@@ -60,13 +58,19 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
     if cuda {
         match Cuda::new(&network) {
             Ok(cuda) => return Box::new(cuda),
-            Err(error) => tell(&format!("{error}; running on the processor")),
+            Err(error) => {
+                // Where standard error is gone there is nobody to be told.
+                let _ = writeln!(io::stderr(), "fianchetto: {error}; running on the processor");
+            }
         }
     }
     Box::new(Cpu::new(network, options.threads as usize))
 }
 
 /// A network that suits the player that the options name.
+///
+/// # Errors
+/// As [`fn@network`], and when the player cannot use such a network.
 pub fn suitable_network(options: &Options) -> Result<Network, String> {
     let network = network(options)?;
     let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
@@ -83,16 +87,24 @@ pub fn suitable_network(options: &Options) -> Result<Network, String> {
     Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"))
 }
 
+/// The network that the options name, ready to evaluate games for the player that they name.
+///
+/// # Errors
+/// As [`suitable_network`].
+pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
+    let network = suitable_network(options)?;
+    Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
+}
+
 /// The player that the options name, loaded.
+///
+/// # Errors
+/// As [`suitable_network`].
 pub fn player(options: &Options) -> Result<Box<dyn Player>, String> {
-    let evaluator = || {
-        suitable_network(options)
-            .map(|network| Evaluator::new(network.spec.encoding, backend(network, options)))
-    };
     Ok(match options.player {
-        PlayerKind::Policy => Box::new(Policy::new(evaluator()?)),
-        PlayerKind::Mcts => Box::new(Mcts::new(evaluator()?)),
+        PlayerKind::Policy => Box::new(Policy::new(evaluator(options)?)),
+        PlayerKind::Mcts => Box::new(Mcts::new(evaluator(options)?)),
         PlayerKind::Minimax => Box::<Minimax>::default(),
-        PlayerKind::FromTo => Box::new(FromTo::new(evaluator()?)),
+        PlayerKind::FromTo => Box::new(FromTo::new(evaluator(options)?)),
     })
 }

@@ -1,0 +1,256 @@
+//! A UCI engine in a process of its own.
+//!
+//! Source: Stefan Meyer-Kahlen, "Description of the universal chess interface", April 2006.
+
+use super::{Answer, EngineCommand, Fault, Opponent};
+use crate::course::Course;
+use crate::limits::Turn;
+use fianchetto::chess::notation;
+use fianchetto::search::Score;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lines of an engine that may wait; more and the engine does.
+const LINES_WAITING: usize = 1024;
+
+/// How long a program may take to end by itself.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A UCI engine.
+pub struct Program {
+    command: EngineCommand,
+    patience: Duration,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    /// An engine that is not started yet. It may take so long to get ready.
+    pub fn new(command: EngineCommand, patience: Duration) -> Self {
+        Self { command, patience, running: None }
+    }
+
+    /// Starts the program, unless it runs, and sets its options.
+    ///
+    /// # Errors
+    /// When that does not work.
+    pub fn start(&mut self) -> Result<(), Fault> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let EngineCommand { program, arguments, options } = &self.command;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| {
+            Fault::Unusable(format!(
+                "cannot start {program}: {error}; expected a program: check its name and rights"
+            ))
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Fault::Unusable(format!("cannot speak with {program}; try again")));
+        };
+        let (sender, lines) = sync_channel(LINES_WAITING);
+        thread::spawn(move || {
+            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+                if sender.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut running = Running { child, input, lines };
+        running.set_up(options, self.patience).map_err(|fault| {
+            Fault::Unusable(format!(
+                "{program} is not ready to play: {fault}; expected a UCI engine that has these options"
+            ))
+        })?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// What `work` gives; a program that fails it is not to be used any more.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Running) -> Result<T, Fault>) -> Result<T, Fault> {
+        let running = self.running.as_mut().ok_or_else(|| Fault::Died("it is gone".to_owned()))?;
+        let done = work(running);
+        if matches!(done, Err(Fault::NoAnswer | Fault::Died(_))) {
+            self.running = None;
+        }
+        done
+    }
+}
+
+impl Opponent for Program {
+    fn new_game(&mut self, _number: u64) -> Result<(), Fault> {
+        self.start()?;
+        let patience = self.patience;
+        self.with(|running| {
+            running.say("ucinewgame")?;
+            running.ready(patience)
+        })
+        .map_err(|fault| Fault::Unusable(format!("a new game could not begin: {fault}")))
+    }
+
+    fn choose(&mut self, course: &Course, turn: &Turn) -> Result<Answer, Fault> {
+        self.with(|running| {
+            running.say(&course.command())?;
+            running.say(&turn.command(course.game().board().side_to_move()))?;
+            running.answer(course, turn.deadline)
+        })
+    }
+}
+
+impl Running {
+    fn set_up(&mut self, options: &[(String, String)], patience: Duration) -> Result<(), Fault> {
+        self.say("uci")?;
+        let mut declared = Vec::new();
+        let end = Instant::now() + patience;
+        loop {
+            let line = self.line(end)?;
+            if line == "uciok" {
+                break;
+            }
+            if let Some(option) = line.strip_prefix("option name ") {
+                let name = option.split(" type ").next().unwrap_or_default();
+                declared.push(name.trim().to_owned());
+            }
+        }
+        for (name, value) in options {
+            if !declared.iter().any(|declared| declared.eq_ignore_ascii_case(name)) {
+                let declared = declared.join(", ");
+                return Err(Fault::Unusable(format!("it has no option {name:?}, only {declared}")));
+            }
+            self.say(&format!("setoption name {name} value {value}"))?;
+        }
+        self.ready(patience)
+    }
+
+    fn ready(&mut self, patience: Duration) -> Result<(), Fault> {
+        self.say("isready")?;
+        let end = Instant::now() + patience;
+        while self.line(end)? != "readyok" {}
+        Ok(())
+    }
+
+    fn say(&mut self, line: &str) -> Result<(), Fault> {
+        let said = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
+        said.map_err(|_| self.died())
+    }
+
+    fn line(&mut self, end: Instant) -> Result<String, Fault> {
+        match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) => Ok(line),
+            Err(RecvTimeoutError::Timeout) => Err(Fault::NoAnswer),
+            Err(RecvTimeoutError::Disconnected) => Err(self.died()),
+        }
+    }
+
+    fn died(&mut self) -> Fault {
+        let end = Instant::now() + FAREWELL;
+        while Instant::now() < end {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Fault::Died(status.to_string());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Fault::Died("it closed its output".to_owned())
+    }
+
+    fn answer(&mut self, course: &Course, deadline: Duration) -> Result<Answer, Fault> {
+        let end = Instant::now() + deadline;
+        let (mut score, mut depth) = (None, None);
+        loop {
+            let line = self.line(end)?;
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("info") => read_info(words, &mut score, &mut depth),
+                Some("bestmove") => {
+                    let text = words.next().unwrap_or("(none)");
+                    let best = notation::from_uci(course.game().board(), text)
+                        .map_err(|_| Fault::Illegal(text.to_owned()))?;
+                    return Ok(Answer { best, score, depth, ranking: Vec::new() });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Takes over score and depth of an `info` line, unless it is about another than the best line.
+fn read_info<'a>(
+    words: impl Iterator<Item = &'a str>,
+    score: &mut Option<Score>,
+    depth: &mut Option<u32>,
+) {
+    let mut words = words;
+    let (mut new_score, mut new_depth) = (None, None);
+    while let Some(word) = words.next() {
+        match word {
+            "string" | "pv" => break,
+            "multipv" if words.next() != Some("1") => return,
+            "depth" => new_depth = words.next().and_then(|text| text.parse().ok()),
+            "score" => {
+                let unit = words.next();
+                let number = words.next().and_then(|text| text.parse().ok());
+                new_score = match unit {
+                    Some("cp") => number.map(Score::Centipawns),
+                    Some("mate") => number.map(Score::Mate),
+                    _ => None,
+                };
+            }
+            _ => {}
+        }
+    }
+    if new_score.is_some() {
+        (*score, *depth) = (new_score, new_depth);
+    }
+}
+
+impl Drop for Running {
+    /// Asks the program to end, and ends it if it does not.
+    fn drop(&mut self) {
+        let asked = writeln!(self.input, "stop\nquit").and_then(|()| self.input.flush());
+        let end = Instant::now() + if asked.is_ok() { FAREWELL } else { Duration::ZERO };
+        while Instant::now() < end {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            // Its lines must not stop it from reading.
+            while self.lines.try_recv().is_ok() {}
+            thread::sleep(Duration::from_millis(2));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_info_lines() {
+        for (line, expected) in [
+            (
+                "depth 5 seldepth 7 score cp -31 nodes 3 pv e2e4",
+                (Some(Score::Centipawns(-31)), Some(5)),
+            ),
+            ("score mate 3 upperbound depth 2", (Some(Score::Mate(3)), Some(2))),
+            ("depth 3 multipv 2 score cp 9", (None, None)),
+            ("depth 3 multipv 1 score cp 9", (Some(Score::Centipawns(9)), Some(3))),
+            ("depth 3 currmove e2e4 currmovenumber 1", (None, None)),
+            ("string score cp 9", (None, None)),
+            ("depth x score cp", (None, None)),
+        ] {
+            let (mut score, mut depth) = (None, None);
+            read_info(line.split_whitespace(), &mut score, &mut depth);
+            assert_eq!((score, depth), expected, "{line}");
+        }
+    }
+}

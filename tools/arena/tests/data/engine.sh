@@ -1,0 +1,23 @@
+#!/bin/sh
+# A UCI engine that plays wrong in the way its argument says.
+while read -r word rest; do
+    case $word in
+    uci)
+        echo "id name fake"
+        echo "option name Skill Level type spin default 1 min 0 max 20"
+        [ "$1" = mute ] || echo uciok
+        ;;
+    isready) echo readyok ;;
+    go)
+        case $1 in
+        illegal) echo "bestmove e2e5" ;;
+        nonsense) echo "bestmove hello" ;;
+        null) echo "info depth 1 score cp 0"; echo "bestmove 0000" ;;
+        die) exit 3 ;;
+        hang) ;;
+        deaf) while :; do sleep 1; done ;;
+        esac
+        ;;
+    quit) exit 0 ;;
+    esac
+done
