@@ -55,12 +55,12 @@ run() {
     export PYTHONPATH=$PWD/tools/train FIANCHETTO_CUDA_CHECK
     local one=("$bundle/cuda-tests" --exact one_check --ignored --nocapture)
     chmod +x "$bundle"/*
-    step 10 machine.txt sh -c "nvidia-smi; nproc; ldd $bundle/cuda-tests $bundle/fianchetto; ldd --version | head -1;
+    step 25 machine.txt sh -c "nvidia-smi; nproc; ldd $bundle/cuda-tests $bundle/fianchetto; ldd --version | head -1;
         python3 -c 'import torch; print(torch.__version__)'; command -v compute-sanitizer ncu"
-    step 70 tests.txt "$bundle/cuda-tests" --exact on_this_machine --ignored --nocapture
+    step 65 tests.txt "$bundle/cuda-tests" --exact on_this_machine --ignored --nocapture
     FIANCHETTO_CUDA_CHECK=timing
-    step 45 timing.txt "${one[@]}"
-    step 55 torch.txt python3 tools/gpu/torch_speed.py
+    step 40 timing.txt "${one[@]}"
+    step 50 torch.txt python3 tools/gpu/torch_speed.py
     step 30 search.txt "$bundle/fianchetto" speed --search --batch 8,32,64,128,256 --seconds 3 --backend cuda
     FIANCHETTO_CUDA_CHECK=mistake_in_single
     step 15 memcheck_single.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
