@@ -2,11 +2,13 @@
 
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
+use crate::backend::cuda::Cuda;
 use crate::evaluator::Evaluator;
 use crate::network::{self, Architecture, Network, WeightsError};
 use crate::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
 use crate::uci::{BackendKind, Options, PlayerKind};
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// The bytes of the weights file that the options name.
 ///
@@ -45,13 +47,24 @@ pub fn unusable(options: &Options, error: WeightsError) -> String {
     format!("{}: {error}", weights_name(options))
 }
 
-/// The backend that the options name, with a network to run.
+/// The backend that the options name, with a network to run. Where there is none it is the processor, and a line
+/// on standard error says why.
 pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
-    match options.backend {
-        BackendKind::Auto | BackendKind::Cpu => {
-            Box::new(Cpu::new(network, options.threads as usize))
+    let cuda = match options.backend {
+        BackendKind::Auto => Cuda::BUILT,
+        BackendKind::Cuda => true,
+        BackendKind::Cpu => false,
+    };
+    if cuda {
+        match Cuda::new(&network) {
+            Ok(cuda) => return Box::new(cuda),
+            Err(error) => {
+                // Where standard error is gone there is nobody to be told.
+                let _ = writeln!(io::stderr(), "fianchetto: {error}; running on the processor");
+            }
         }
     }
+    Box::new(Cpu::new(network, options.threads as usize))
 }
 
 /// A network that suits the player that the options name.

@@ -52,7 +52,13 @@ struct Said {
 impl From<Output> for Said {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
-        Self { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        let mut err = text(output.stderr);
+        if cfg!(feature = "cuda") {
+            // By default such a program looks for a GPU, and says when there is none.
+            let lines = err.lines().filter(|line| !line.contains("running on the processor"));
+            err = lines.map(|line| format!("{line}\n")).collect();
+        }
+        Self { status: output.status.code(), out: text(output.stdout), err }
     }
 }
 

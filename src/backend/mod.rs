@@ -1,6 +1,11 @@
 //! What runs a network. A backend sees planes, policy indices and numbers, never chess.
 
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+#[cfg(not(feature = "cuda"))]
+#[path = "cuda/absent.rs"]
+pub mod cuda;
 pub mod fixed;
 
 use std::fmt;
@@ -100,6 +105,23 @@ impl Batch {
     /// The policy indices of all positions, one after the other.
     pub fn all_indices(&self) -> &[u16] {
         &self.indices
+    }
+
+    /// Whether the batch was made for a network with so many planes and logits.
+    ///
+    /// # Errors
+    /// When it was made for another.
+    fn check(&self, planes: usize, policy_size: usize) -> Result<(), BackendError> {
+        let found = self.planes_per_position();
+        if found != planes {
+            return Err(BackendError(format!("positions of {found} planes, expected {planes}")));
+        }
+        match self.indices.iter().find(|&&index| usize::from(index) >= policy_size) {
+            Some(index) => {
+                Err(BackendError(format!("policy index {index}, expected one below {policy_size}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Where the logits of these positions lie in [`Outputs::logits`].

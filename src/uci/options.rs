@@ -89,6 +89,8 @@ pub enum BackendKind {
     Auto,
     /// The processor.
     Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
 }
 
 impl Options {

@@ -17,6 +17,7 @@ impl Random {
     }
 
     /// One of `items`, which are not empty.
+    #[allow(dead_code)] // Not every test that uses this module needs it.
     pub fn choose<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }

@@ -8,25 +8,13 @@
 set -euo pipefail
 script=$(realpath "$0")
 cd "$(dirname "$script")/../.."
-bundle=gpu-bundle
-aside=target/weights-aside
-limit_mib=60
+source tools/gpu/bundle.sh
 part_mib=15
 parts_at_most=8
 
 usage() {
     sed -n '5,7s/^# *//p' "$script" >&2
     exit 2
-}
-
-# Weights are most of the repository and no use there.
-set_aside() {
-    mkdir -p "$aside"
-    find weights -name '*.safetensors' -exec mv {} "$aside" \;
-}
-
-put_back() {
-    if [ -d "$aside" ]; then find "$aside" -name '*.safetensors' -exec mv {} weights \;; fi
 }
 
 gather() {
@@ -40,17 +28,7 @@ gather() {
     cp "$expander" "$bundle/fianchetto-prepare"
     cp "$1" "$bundle/games.fgames"
     set_aside
-    # Untracked files that are not ignored travel too.
-    local bytes mib
-    bytes=$( (git ls-files -z --cached --others --exclude-standard; find "$bundle" -type f -print0) |
-        sort -zu | xargs -0 -I{} sh -c 'test -f "$1" && stat -c %s "$1" || true' _ {} | awk '{ n += $1 } END { print n }')
-    mib=$(( (bytes + 1048575) / 1048576 ))
-    echo "$mib MiB to send: the repository without weights, and $bundle" >&2
-    if [ "$mib" -gt "$limit_mib" ]; then
-        put_back
-        echo "error: more than $limit_mib MiB; pack fewer games (fianchetto-prepare pack --shard 0/2)" >&2
-        exit 1
-    fi
+    weigh "pack fewer games (fianchetto-prepare pack --shard 0/2)"
 }
 
 run() {

@@ -256,16 +256,7 @@ impl Backend for Cpu {
     }
 
     fn evaluate(&mut self, batch: &Batch, outputs: &mut Outputs) -> Result<(), BackendError> {
-        let (planes, expected) = (batch.planes_per_position(), self.planes);
-        if planes != expected {
-            return Err(BackendError(format!("positions of {planes} planes, expected {expected}")));
-        }
-        let policy_size = self.policy_size;
-        if let Some(index) = batch.all_indices().iter().find(|&&i| usize::from(i) >= policy_size) {
-            return Err(BackendError(format!(
-                "policy index {index}, expected one below {policy_size}"
-            )));
-        }
+        batch.check(self.planes, self.policy_size)?;
         outputs.resize(batch);
         let fastest = choice::algorithm(self.channels, batch.len(), self.instructions);
         self.engine.evaluate(batch, outputs, self.settings.algorithm.unwrap_or(fastest));

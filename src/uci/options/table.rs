@@ -48,12 +48,13 @@ impl Named for Prediction {
 }
 
 impl Named for BackendKind {
-    const ALL: &'static [Self] = &[Self::Auto, Self::Cpu];
+    const ALL: &'static [Self] = &[Self::Auto, Self::Cpu, Self::Cuda];
 
     fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
         }
     }
 }
@@ -113,7 +114,7 @@ pub(super) const TABLE: &[Row] = &[
         field: |o| combo(&mut o.backend),
         flag: Some("backend"),
         loads: true,
-        help: "What runs the network. `auto` takes the fastest that works here.",
+        help: "What runs the network. `auto` takes the fastest that works here; `cuda`, an NVIDIA GPU, is for programs built with it. Without one it is the processor.",
     },
     Row {
         name: "Threads",

@@ -117,7 +117,10 @@ fn says_what_was_found_and_expected() {
         message("threads", "4abc"),
         "option Threads: expected a whole number from 1 to 64, found \"4abc\""
     );
-    assert_eq!(message("Backend", "tpu"), "option Backend: expected auto or cpu, found \"tpu\"");
+    assert_eq!(
+        message("Backend", "tpu"),
+        "option Backend: expected auto or cpu or cuda, found \"tpu\""
+    );
     assert!(message("Thread", "2").starts_with("no option is named \"Thread\"; there are: Player"));
     assert!(message("Threads", &"9".repeat(100_000)).len() < 200);
     let error = Options::default().set_assignment("Hash:1").unwrap_err();
@@ -171,7 +174,7 @@ fn lists_as_uci_wants() {
     for line in [
         "option name Player type combo default policy var policy var mcts var minimax var from-to",
         "option name WeightsFile type string default <built-in>",
-        "option name Backend type combo default auto var auto var cpu",
+        "option name Backend type combo default auto var auto var cpu var cuda",
         "option name Threads type spin default 1 min 1 max 64",
         "option name Temperature type string default 0",
         "option name Move Overhead type spin default 10 min 0 max 5000",

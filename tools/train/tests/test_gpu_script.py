@@ -18,7 +18,7 @@ def clone(tmp_path) -> Path:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     subprocess.run(["git", "clone", "-q", ROOT, tmp_path / "clone"], check=True)
-    for name in ("tools/gpu/train.sh", "tools/train/fianchetto_train"):
+    for name in ("tools/gpu", "tools/train/fianchetto_train"):
         subprocess.run(["cp", "-r", ROOT / name, (tmp_path / "clone" / name).parent], check=True)
     return tmp_path / "clone"
 
