@@ -40,6 +40,8 @@ pub enum PgnError {
     },
     /// The position of the tag `FEN`.
     Fen(FenError),
+    /// The tag `Variant` names a game with other rules.
+    Variant(String),
     /// A comment or variation without its end.
     Unclosed {
         /// Where it begins, from 1.
@@ -73,6 +75,13 @@ impl fmt::Display for PgnError {
                 )
             }
             Self::Fen(error) => write!(f, "the tag FEN: {error}"),
+            Self::Variant(variant) => {
+                write!(
+                    f,
+                    "the tag Variant is {}, expected Standard: other rules are not known",
+                    quoted(variant)
+                )
+            }
             Self::Unclosed { line, opening } => {
                 let (what, end) =
                     if *opening == '{' { ("comment", '}') } else { ("variation", ')') };
@@ -113,6 +122,11 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
     let mut tags = Vec::new();
     while let Some('[') = reader.peek()? {
         tags.push(reader.tag()?);
+    }
+    let standard = ["standard", "chess", "from position", "chess960"];
+    let variant = tags.iter().find(|(name, _)| name == "Variant").map(|(_, value)| value);
+    if let Some(variant) = variant.filter(|v| !standard.contains(&&*v.to_ascii_lowercase())) {
+        return Err(PgnError::Variant(variant.clone()));
     }
     let fen = tags.iter().find(|(name, _)| name == "FEN").map_or("startpos", |(_, value)| value);
     let (start, repairs) = Game::from_fen(fen).map_err(PgnError::Fen)?;

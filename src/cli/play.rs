@@ -9,6 +9,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 pub fn run(wanted: &Play, options: Options, out: &mut impl Write) -> Result<(), Failure> {
+    // What is wrong with the weights is told now, not in the page.
+    engine::suitable_network(&options).map_err(Failure::Work)?;
     let port = wanted.port;
     let server = Server::bind(port).map_err(|error| {
         Failure::Work(format!("no page on port {port}: {error}; choose another one with --port"))

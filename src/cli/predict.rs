@@ -2,7 +2,7 @@
 
 use super::arguments::Predict;
 use super::{Failure, tell};
-use fianchetto::chess::{Color, Game, notation};
+use fianchetto::chess::{Color, Game, Outcome, notation};
 use fianchetto::engine;
 use fianchetto::search::{Limits, Player, Report, Score};
 use fianchetto::uci::Options;
@@ -141,6 +141,12 @@ fn predict(
             last = report.clone()
         })
         .map_err(|error| Failure::Work(error.to_string()))?;
+    let outcome = game.outcome();
+    if outcome.is_some_and(|outcome| !matches!(outcome, Outcome::Checkmate { .. })) {
+        // A draw, whatever a network thinks that does not know so.
+        last.value = Some(0.0);
+        last.lines.iter_mut().for_each(|line| line.score = None);
+    }
     let candidates = (last.lines.iter().take(shown(wanted)).enumerate())
         .map(|(place, line)| {
             let (board, mv) = (game.board(), line.moves[0]);
@@ -168,7 +174,7 @@ fn predict(
         return Ok(());
     }
     writeln!(out, "{}", game.fen())?;
-    if let Some(outcome) = game.outcome() {
+    if let Some(outcome) = outcome {
         writeln!(out, "{outcome}")?;
     }
     match last.value {

@@ -174,7 +174,7 @@ element("new-form").addEventListener("submit", async (event) => {
   const person = new FormData(event.target).get("person") ?? dialog.querySelector("[name=person]:checked").value;
   const text = element("new-text").value.trim();
   // A position begins with seven strokes in a row of letters and digits.
-  const isFen = /^\S*(\/\S*){3}/.test(text) && !text.startsWith("[");
+  const isFen = /^[^\s[{(;%]*(\/\S*){3}/.test(text);
   const beginning = text === "" ? {} : isFen || text === "startpos" ? { fen: text } : { pgn: text };
   try {
     await game.begin({ ...beginning, ...seats(person) });

@@ -11,10 +11,11 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;
 
+/// With moves that are drawn by lot, which must not depend on where the match was interrupted.
 const MATCH: [&str; 12] = [
     "match",
     "--player",
-    "policy",
+    "policy:Temperature=1",
     "--player",
     "random",
     "--games",

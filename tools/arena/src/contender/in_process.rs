@@ -4,24 +4,32 @@ use super::{Answer, Fault, Opponent};
 use crate::course::Course;
 use crate::limits::Turn;
 use fianchetto::engine;
-use fianchetto::search::{Player, Report};
+use fianchetto::search::{Player, Report, Settings};
 use fianchetto::uci::Options;
+use fianchetto_prepare::game::spread;
 use std::sync::atomic::AtomicBool;
 
 /// A player, asked directly.
-pub struct InProcess(Box<dyn Player>);
+pub struct InProcess {
+    player: Box<dyn Player>,
+    settings: Settings,
+    seed: u64,
+}
 
 impl InProcess {
-    pub fn new(options: &Options) -> Result<Self, String> {
-        let mut player = engine::player(options)?;
-        player.configure(&options.settings());
-        Ok(Self(player))
+    pub fn new(options: &Options, seed: u64) -> Result<Self, String> {
+        let settings = options.settings();
+        let seed = spread(seed) ^ u64::from(settings.seed);
+        Ok(Self { player: engine::player(options)?, settings, seed })
     }
 }
 
 impl Opponent for InProcess {
-    fn new_game(&mut self, _number: u64) -> Result<(), Fault> {
-        self.0.new_game();
+    /// Its random numbers follow from seed and game alone, so that a game can be played again.
+    fn new_game(&mut self, number: u64) -> Result<(), Fault> {
+        self.settings.seed = (spread(spread(self.seed) ^ number) as u32).max(1);
+        self.player.configure(&self.settings);
+        self.player.new_game();
         Ok(())
     }
 
@@ -30,7 +38,7 @@ impl Opponent for InProcess {
         let mut last = Report::default();
         let stop = AtomicBool::new(false);
         let mut keep = |report: &Report| last.clone_from(report);
-        let choice = (self.0)
+        let choice = (self.player)
             .choose(course.game(), &turn.limits, &stop, &mut keep)
             .map_err(|error| Fault::Unusable(error.to_string()))?;
         let best = choice.best.ok_or_else(|| Fault::Illegal("(none)".to_owned()))?;

@@ -109,7 +109,9 @@ impl Contender {
         let failed = |reason: String| format!("{}: {reason}", self.label);
         Ok(match &self.kind {
             Kind::Random => Box::new(random::RandomMoves::new(terms.seed)),
-            Kind::Player(options) => Box::new(in_process::InProcess::new(options).map_err(failed)?),
+            Kind::Player(options) => {
+                Box::new(in_process::InProcess::new(options, terms.seed).map_err(failed)?)
+            }
             Kind::Engine(command) => {
                 let mut program = Program::new(command.clone(), terms.patience);
                 program.start().map_err(|fault| failed(fault.to_string()))?;

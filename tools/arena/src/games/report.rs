@@ -61,11 +61,16 @@ impl Result {
         vec![
             self.tally.games().to_string(),
             format!("+{wins} ={draws} -{losses}"),
-            format!("{} ± {}", percent(self.score), percent(self.error)),
+            with_error(self.score, self.error),
             elo,
             pairs.map(|count| count.to_string()).join(" "),
         ]
     }
+}
+
+/// A score and its error, which pairs that all ended alike do not tell.
+fn with_error(score: Option<f64>, error: Option<f64>) -> String {
+    format!("{} ± {}", percent(score), percent(error.filter(|&error| error > 0.0)))
 }
 
 const RESULT: [&str; 5] = ["games", "result", "score %", "Elo [95 %]", "pairs 0 ½ 1 1½ 2"];
@@ -187,10 +192,7 @@ fn cross_table(
             Some(tally) => percent(tally.score()),
             None => "x".to_owned(),
         });
-        let ends = [
-            all.games().to_string(),
-            format!("{} ± {}", percent(all.score()), percent(Some(*error))),
-        ];
+        let ends = [all.games().to_string(), with_error(all.score(), Some(*error))];
         table.row([format!("{} {label}", place + 1)].into_iter().chain(cells).chain(ends));
     }
     page.table("Cross table: score in percent against the contender of this number", table);

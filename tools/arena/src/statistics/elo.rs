@@ -101,5 +101,5 @@ impl Tally {
 
 /// The Elo difference at which this score, 0 to 1, is expected: infinite at the ends.
 pub fn elo_of_score(score: f64) -> f64 {
-    -400.0 * (1.0 / score - 1.0).log10()
+    400.0 * (score / (1.0 - score)).log10()
 }
