@@ -106,6 +106,31 @@ impl Opponent for Program {
     }
 }
 
+/// What an option expects that does not take a value, by its declaration after the word `type`. Engines ignore
+/// such values, and would play otherwise than it says.
+fn refused(declaration: &str, value: &str) -> Option<String> {
+    let words: Vec<&str> = declaration.split_whitespace().collect();
+    let number = |key: &str| {
+        let place = words.iter().position(|&word| word == key)?;
+        words.get(place + 1)?.parse::<i64>().ok()
+    };
+    match words.first() {
+        Some(&"spin") => {
+            let (min, max) = (number("min").unwrap_or(i64::MIN), number("max").unwrap_or(i64::MAX));
+            let fits = value.parse().is_ok_and(|value: i64| (min..=max).contains(&value));
+            (!fits).then(|| format!("a whole number from {min} to {max}"))
+        }
+        Some(&"check") => (!["true", "false"].contains(&value)).then(|| "true or false".to_owned()),
+        Some(&"combo") => {
+            // A choice may have several words.
+            let choices: Vec<&str> = declaration.split(" var ").skip(1).map(str::trim).collect();
+            let fits = choices.iter().any(|choice| choice.eq_ignore_ascii_case(value));
+            (!fits).then(|| format!("one of {}", choices.join(", ")))
+        }
+        _ => None,
+    }
+}
+
 impl Running {
     fn set_up(&mut self, options: &[(String, String)], patience: Duration) -> Result<(), Fault> {
         self.say("uci")?;
@@ -117,14 +142,22 @@ impl Running {
                 break;
             }
             if let Some(option) = line.strip_prefix("option name ") {
-                let name = option.split(" type ").next().unwrap_or_default();
-                declared.push(name.trim().to_owned());
+                let (name, kind) = option.split_once(" type ").unwrap_or((option, ""));
+                declared.push((name.trim().to_owned(), kind.to_owned()));
             }
         }
         for (name, value) in options {
-            if !declared.iter().any(|declared| declared.eq_ignore_ascii_case(name)) {
-                let declared = declared.join(", ");
-                return Err(Fault::Unusable(format!("it has no option {name:?}, only {declared}")));
+            let Some((_, kind)) =
+                declared.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))
+            else {
+                let names: Vec<_> = declared.into_iter().map(|(name, _)| name).collect();
+                let names = names.join(", ");
+                return Err(Fault::Unusable(format!("it has no option {name:?}, only {names}")));
+            };
+            if let Some(expected) = refused(kind, value) {
+                return Err(Fault::Unusable(format!(
+                    "its option {name:?} is {expected}, found {value:?}"
+                )));
             }
             self.say(&format!("setoption name {name} value {value}"))?;
         }

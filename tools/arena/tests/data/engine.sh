@@ -5,6 +5,8 @@ while read -r word rest; do
     uci)
         echo "id name fake"
         echo "option name Skill Level type spin default 1 min 0 max 20"
+        echo "option name Style type combo default Solid var Solid var Very sharp"
+        echo "option name Own Book type check default false"
         [ "$1" = mute ] || echo uciok
         ;;
     isready) echo readyok ;;
