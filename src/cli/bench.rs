@@ -4,7 +4,7 @@ use super::{Failure, positions};
 use fianchetto::chess::notation;
 use fianchetto::engine;
 use fianchetto::search::{Limits, Settings};
-use fianchetto::uci::{Options, PlayerKind};
+use fianchetto::uci::{BackendKind, Options, PlayerKind};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -12,10 +12,11 @@ use std::time::Instant;
 /// Playouts for each position.
 const NODES: u64 = 100;
 
-/// The tree search with one thread and default settings, whatever the options say: the node count must not
-/// depend on them.
+/// The tree search on the processor with one thread and default settings, whatever the options say: the node count
+/// must not depend on them, nor on a GPU.
 pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
-    let options = Options { threads: 1, player: PlayerKind::Mcts, ..options.clone() };
+    let backend = BackendKind::Cpu;
+    let options = Options { threads: 1, backend, player: PlayerKind::Mcts, ..options.clone() };
     let games = positions()?;
     let mut player = engine::player(&options).map_err(Failure::Work)?;
     player.configure(&Settings::default());
