@@ -52,19 +52,6 @@ test("a player that cannot play says why, and another one helps", async () => {
   await board.close();
 });
 
-test("without its weights the program says so, and minimax still plays", async () => {
-  const { url, end } = await start("--weights", "missing.safetensors", "--black");
-  const page = await given.browser.newPage();
-  await page.goto(url);
-  const board = new Board(page, []);
-  await page.locator("#problem").filter({ hasText: "missing.safetensors" }).waitFor();
-  await page.locator("#thought").filter({ hasText: "missing.safetensors" }).waitFor();
-  await board.seat("white", "minimax", 1);
-  await board.atPly(1);
-  await page.close();
-  end();
-});
-
 test("a page whose program has ended says so", async () => {
   const { url, end } = await start();
   const page = await given.browser.newPage();

@@ -64,7 +64,7 @@ export function draggable(board, { begin, begun, dropped }) {
     end();
     if (!moving) return;
     // A mouse that was captured clicks the board, which means nothing; a finger clicks the square it left.
-    if (event.pointerType !== "mouse") swallowClick(board);
+    if (event.pointerType !== "mouse") swallowClick(board, event.pointerId);
     if (there) dropped(from, to);
   });
 
@@ -72,9 +72,9 @@ export function draggable(board, { begin, begun, dropped }) {
   addEventListener("keydown", (event) => event.key === "Escape" && end());
 }
 
-/// Ignores the click that may follow at once.
-function swallowClick(board) {
-  const swallow = (event) => event.stopPropagation();
-  board.addEventListener("click", swallow, { capture: true, once: true });
+/// Ignores the click that this pointer may make at once, and no other one's.
+function swallowClick(board, pointerId) {
+  const swallow = (event) => (event.pointerId ?? pointerId) === pointerId && event.stopPropagation();
+  board.addEventListener("click", swallow, { capture: true });
   setTimeout(() => board.removeEventListener("click", swallow, { capture: true }), 60);
 }
