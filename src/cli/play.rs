@@ -21,8 +21,8 @@ pub fn run(wanted: &Play, options: Options, out: &mut impl Write) -> Result<(), 
     if !wanted.no_open && open(&url).is_err() {
         tell("the browser could not be opened; open the page yourself");
     }
-    server.run(web::Play { options, black: wanted.black }, engine::player);
-    Ok(())
+    let play = web::Play { options, black: wanted.black };
+    server.run(play, engine::player).map_err(|error| Failure::Work(format!("no page: {error}")))
 }
 
 /// Opens the page in the browser that the system knows.

@@ -1,7 +1,7 @@
 //! The browser board: a page on which a person plays the engines, watches them and sees what they think.
 //!
-//! From the socket inwards: `server` has a thread for each connection, on which `request` reads and `response` writes
-//! HTTP; `routes` says what is answered to what; a `session` is one game, in which `history` goes back and forth and a
+//! From the socket inwards: `server` has the connections, whose HTTP is `hyper`'s; `request` is what a client asks and
+//! `response` what it is answered; `routes` says what is answered to what; a `session` is one game, in which `history` goes back and forth and a
 //! `seat` is taken by a person or a player from `engines`; `view` and `thought` are what the page is told. `page/` holds
 //! the page itself, which `assets` builds into the program.
 //!

@@ -1,16 +1,30 @@
-//! HTTP/1.1 answers to a socket.
+//! What a client is answered.
 
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Frame};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::Receiver;
 
 /// What every answer says: the page is made of our own files alone and shown in no other page's frame.
-const EVERYWHERE: &str = "\
-Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
-Cross-Origin-Resource-Policy: same-origin\r\n\
-X-Content-Type-Options: nosniff\r\n\
-Referrer-Policy: no-referrer\r\n";
+const EVERYWHERE: [(&str, &str); 4] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
+
+/// An answer on its way to the socket.
+pub type Sent = hyper::Response<BoxBody<Bytes, Infallible>>;
 
 /// An answer.
 #[derive(Debug)]
@@ -18,20 +32,27 @@ pub struct Response {
     pub status: u16,
     pub kind: &'static str,
     pub body: Cow<'static, [u8]>,
-    /// A header of its own, with its line end.
-    pub header: &'static str,
+    /// Whether the client may keep it as long as it asks each time whether it has changed.
+    pub cache: &'static str,
+    /// The file to save it as.
+    pub file_name: Option<&'static str>,
 }
 
 impl Response {
     /// A file of the page.
     pub fn file(kind: &'static str, body: &'static [u8]) -> Self {
-        Self { status: 200, kind, body: body.into(), header: "Cache-Control: no-cache\r\n" }
+        Self { status: 200, kind, body: body.into(), cache: "no-cache", file_name: None }
+    }
+
+    /// A text that is there already.
+    pub fn text(status: u16, kind: &'static str, text: impl Into<String>) -> Self {
+        let body = text.into().into_bytes().into();
+        Self { status, kind, body, cache: "no-store", file_name: None }
     }
 
     /// JSON that is there already.
     pub fn json_text(status: u16, text: impl Into<String>) -> Self {
-        let body = text.into().into_bytes().into();
-        Self { status, kind: "application/json", body, header: "Cache-Control: no-store\r\n" }
+        Self::text(status, "application/json", text)
     }
 
     /// Anything as JSON.
@@ -46,49 +67,44 @@ impl Response {
         Self::json(status, &serde_json::json!({ "error": message }))
     }
 
-    /// Sends it; without the body where only the head was asked for.
-    pub fn send(&self, out: &mut impl Write, keep_alive: bool, head_only: bool) -> io::Result<()> {
-        let Self { status, kind, body, header } = self;
-        let connection = if keep_alive { "keep-alive" } else { "close" };
-        let mut bytes = format!(
-            "HTTP/1.1 {status} {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
-             Connection: {connection}\r\n{header}{EVERYWHERE}\r\n",
-            reason(*status),
-            body.len(),
-        )
-        .into_bytes();
-        if !head_only {
-            bytes.extend_from_slice(body);
+    /// As it is sent.
+    pub fn into_sent(self) -> Sent {
+        let body = match self.body {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(bytes) => bytes.into(),
+        };
+        let mut builder = head(self.status, self.kind, self.cache);
+        if let Some(name) = self.file_name {
+            let value = format!("attachment; filename=\"{name}\"");
+            builder = builder.header("content-disposition", value);
         }
-        out.write_all(&bytes)
+        builder.body(Full::new(body).boxed()).expect("the headers are our own")
     }
 }
 
-/// Begins an answer that has no end: server-sent events (HTML standard, section 9.2).
-pub fn begin_events(out: &mut impl Write) -> io::Result<()> {
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\
-         Cache-Control: no-store\r\n{EVERYWHERE}\r\n"
-    );
-    out.write_all(head.as_bytes())
+/// An answer that has no end: server-sent events (HTML standard, section 9.2), one a message.
+pub fn events(messages: Receiver<Bytes>) -> Sent {
+    let body = Events(messages).boxed();
+    head(200, "text/event-stream", "no-store").body(body).expect("the headers are our own")
 }
 
-/// What a status is called (RFC 9110, section 15).
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        400 => "Bad Request",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        411 => "Length Required",
-        413 => "Content Too Large",
-        422 => "Unprocessable Content",
-        431 => "Request Header Fields Too Large",
-        503 => "Service Unavailable",
-        _ => "Error",
+fn head(status: u16, kind: &str, cache: &str) -> hyper::http::response::Builder {
+    let builder = hyper::Response::builder().status(status);
+    let builder = builder.header(CONTENT_TYPE, kind).header(CACHE_CONTROL, cache);
+    EVERYWHERE.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value))
+}
+
+/// A body that goes on until nobody sends messages any more.
+struct Events(Receiver<Bytes>);
+
+impl hyper::body::Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|message| message.map(|message| Ok(Frame::data(message))))
     }
 }

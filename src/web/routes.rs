@@ -130,10 +130,8 @@ fn in_game(session: &Arc<Session>, method: &str, path: &[&str], request: &Reques
         ("GET", []) => Response::json_text(200, &*session.text()).into(),
         ("GET", ["events"]) => Answer::Events(session.clone()),
         ("GET", ["pgn"]) => Response {
-            status: 200,
-            kind: "application/x-chess-pgn",
-            body: session.pgn().into_bytes().into(),
-            header: "Cache-Control: no-store\r\nContent-Disposition: attachment; filename=\"fianchetto.pgn\"\r\n",
+            file_name: Some("fianchetto.pgn"),
+            ..Response::text(200, "application/x-chess-pgn", session.pgn())
         }
         .into(),
         ("POST", ["move"]) => {

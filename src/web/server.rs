@@ -1,21 +1,39 @@
-//! The server: a thread for each connection, and how many of them there may be.
+//! The server: connections, how many of them there may be, and how long they may take.
 
 use super::engines::{Engines, Maker};
-use super::request::{Incoming, PATIENCE, Refusal, Requests};
-use super::response::{self, Response};
+use super::request::{Refusal, Request};
+use super::response::{self, Response, Sent};
 use super::routes::{Answer, Games};
 use super::{Play, session::Session};
-use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 
 /// Connections at most; a page uses up to six.
 const MAX_CONNECTIONS: usize = 512;
 
 /// Ports tried, from the one asked for.
 const PORTS: u16 = 100;
+
+/// How long a request may take to arrive and an answer to be taken; also how long a connection may be silent.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest head of a request, in bytes.
+const MAX_HEAD: usize = 16 << 10;
+
+/// Events that wait for a client.
+const WAITING_EVENTS: usize = 4;
 
 /// A server that has its port.
 pub struct Server {
@@ -50,6 +68,9 @@ impl Server {
     }
 
     /// Serves until the process ends. `make_player` may be called from several threads at once.
+    ///
+    /// # Errors
+    /// When the system has no threads or no way to wait for connections.
     pub fn run(
         self,
         play: Play,
@@ -57,74 +78,75 @@ impl Server {
         + Send
         + Sync
         + 'static,
-    ) {
+    ) -> io::Result<()> {
         let make: Box<Maker> = Box::new(make_player);
         let games = Arc::new(Games::new(play, Engines::new(make)));
-        for stream in self.listener.incoming() {
-            match stream {
-                Ok(stream) => accept(stream, &games),
-                // Too many files are open, or the client has gone already.
-                Err(_) => thread::sleep(Duration::from_millis(20)),
+        // One thread answers, as answers are there at once; each listener has a thread that waits for its game.
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(MAX_CONNECTIONS)
+            .build()?;
+        runtime.block_on(async {
+            self.listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => _ = tokio::spawn(serve(stream, games.clone())),
+                    // Too many files are open, or the client has gone already.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
             }
-        }
+        })
     }
 }
 
-/// Serves a connection on a thread of its own. The games are shared by all threads, so their number counts the
-/// connections.
-fn accept(stream: TcpStream, games: &Arc<Games>) {
-    if Arc::strong_count(games) > MAX_CONNECTIONS {
-        return refuse_crowd(&stream);
-    }
-    let games = games.clone();
-    // Where no thread can be had the connection is closed.
-    let _ = thread::Builder::new().name("connection".into()).spawn(move || {
-        let _ = serve(stream, &games);
+/// Answers the requests of a connection until either side has enough. The games are shared by all connections, so
+/// their number counts these.
+async fn serve(stream: TcpStream, games: Arc<Games>) {
+    let crowded = Arc::strong_count(&games) > MAX_CONNECTIONS;
+    let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(PATIENCE));
+    let service = service_fn(|request| async {
+        let answer = if crowded { crowd() } else { answer(request, &games).await };
+        Ok::<_, Infallible>(answer)
     });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(MAX_HEAD)
+        .keep_alive(!crowded)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+    // A client that has gone or sends no HTTP needs no word in the terminal.
+    let _ = connection.await;
 }
 
-fn refuse_crowd(mut stream: &TcpStream) {
+fn crowd() -> Sent {
     let message = format!("more than {MAX_CONNECTIONS} connections; close some pages");
-    let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
-    let _ = Response::error(503, &message).send(&mut stream, false, false);
+    Response::error(503, &message).into_sent()
 }
 
-/// Answers the requests of a connection until either side has enough.
-fn serve(mut stream: TcpStream, games: &Games) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut requests = Requests::new(stream.try_clone()?);
-    loop {
-        match requests.next() {
-            Incoming::Closed => return Ok(()),
-            Incoming::Refusal(Refusal(status, message)) => {
-                Response::error(status, &message).send(&mut stream, false, false)?;
-                requests.close();
-                return Ok(());
-            }
-            Incoming::Request(request) => {
-                let head_only = request.method == "HEAD";
-                match games.answer(&request) {
-                    Answer::Response(response) => {
-                        response.send(&mut stream, request.keeps_alive, head_only)?;
-                    }
-                    Answer::Events(session) => return events(&session, &mut stream),
-                }
-                if !request.keeps_alive {
-                    return Ok(());
-                }
-            }
-        }
+async fn answer(request: hyper::Request<Incoming>, games: &Games) -> Sent {
+    match Request::receive(request).await.map(|request| games.answer(&request)) {
+        Ok(Answer::Response(response)) => response.into_sent(),
+        Ok(Answer::Events(session)) => events(session),
+        Err(Refusal(status, message)) => Response::error(status, &message).into_sent(),
     }
 }
 
-/// Tells what happens in a game until the client has gone.
-fn events(session: &Arc<Session>, stream: &mut TcpStream) -> io::Result<()> {
-    response::begin_events(stream)?;
-    session.listen(|event| match event {
-        Some((name, data)) => {
-            stream.write_all(format!("event: {name}\ndata: {data}\n\n").as_bytes())
-        }
-        None => stream.write_all(b":\n\n"),
-    })
+/// Tells what happens in a game until the client has gone or no longer reads.
+fn events(session: Arc<Session>) -> Sent {
+    let (sender, messages) = mpsc::channel(WAITING_EVENTS);
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        session.listen(|event| {
+            let message: Bytes = match event {
+                Some((name, data)) => format!("event: {name}\ndata: {data}\n\n").into(),
+                None => Bytes::from_static(b":\n\n"),
+            };
+            let taken = runtime.block_on(timeout(PATIENCE, sender.send(message)));
+            taken.ok().and_then(Result::ok).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+        })
+    });
+    response::events(messages)
 }
