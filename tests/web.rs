@@ -291,6 +291,16 @@ fn games_come_and_go_as_text() {
     assert!(saved.ends_with("\n\n1. O-O O-O-O 2. Ra2 *\n"), "{saved}");
     let (_, again) = new(json!({ "pgn": saved }));
     assert_eq!(again["moves"], state["moves"]);
+    // The text's own tags stay, until it is another game.
+    let tags = "[White \"A \\\"B\\\"\"]\n[Result \"0-1\"]\n[ECO \"A00\"]\n";
+    let people = json!({ "kind": "person" });
+    let body = json!({ "pgn": format!("{tags}1. g4 e5 0-1"), "white": people, "black": people });
+    assert_eq!(new(body).0, 200);
+    let saved = || site.send("GET", &format!("{game}/pgn"), "").1;
+    assert_eq!(saved(), format!("{tags}\n1. g4 e5 0-1\n"));
+    assert_eq!(site.play(&game, 2, "f3").0, 200);
+    assert!(saved().contains("[White \"Person\"]") && saved().ends_with(" e5 2. f3 *\n"));
+    new(json!({ "pgn": text }));
     for (body, reason) in [
         (json!({ "pgn": "1. e4 e4" }), "line 1, move 1...: move \"e4\" cannot be played"),
         (json!({ "fen": "8/8 w" }), "expected 8"),

@@ -6,6 +6,7 @@
 
 use super::engines::Engines;
 use super::history::History;
+use super::record::{self, Source};
 use super::seat::Seat;
 use super::thought::Thought;
 use super::view;
@@ -89,6 +90,8 @@ pub struct State {
     pub pace: Duration,
     /// Why the side to move does not move.
     pub problem: Option<String>,
+    /// The text that the game was read from.
+    pub source: Option<Source>,
     /// What was mended or left out when the game was read.
     pub notes: Vec<String>,
     /// Counts the positions that were on the board.
@@ -179,6 +182,7 @@ impl Session {
             paused: false,
             pace: Duration::from_millis(700),
             problem: None,
+            source: None,
             notes: Vec::new(),
             position: 1,
             mover: Work::default(),
@@ -208,18 +212,9 @@ impl Session {
         let at_end = history.ply() == history.moves().len();
         let outcome = game.outcome().filter(|_| at_end);
         let result = outcome.map_or("*", view::result);
-        let (white, black) = (state.white.name(), state.black.name());
-        let tags = [
-            ("Event", "Fianchetto"),
-            ("Site", "?"),
-            ("Date", "????.??.??"),
-            ("Round", "?"),
-            ("White", &white),
-            ("Black", &black),
-            ("Result", result),
-        ];
-        // The moves were played, so they are legal.
-        pgn::write(&tags, history.start(), history.moves(), &[], result).unwrap_or_default()
+        let names = [state.white.name(), state.black.name()];
+        let [white, black] = &names;
+        record::write(history, state.source.as_ref(), [white, black], result)
     }
 
     /// Plays a person's move, in UCI or algebraic notation, in the position after `ply` moves.
@@ -292,7 +287,7 @@ impl Session {
         let unusable = |error: &dyn std::fmt::Display| Rejection::Unusable(error.to_string());
         let Beginning { fen, pgn, white, black } = beginning;
         let is_read = pgn.is_some();
-        let (history, notes) = match (fen, pgn) {
+        let (history, source, notes) = match (fen, pgn) {
             (Some(_), Some(_)) => {
                 return Err(Rejection::Unusable("expected fen or pgn, found both".into()));
             }
@@ -300,18 +295,20 @@ impl Session {
                 let read = pgn::read(&text).map_err(|error| unusable(&error))?;
                 let mut notes: Vec<_> = read.repairs.iter().map(ToString::to_string).collect();
                 notes.extend(read.more.then(|| "only the first game was read".to_owned()));
-                (History::new(read.start, &read.moves).map_err(|error| unusable(&error))?, notes)
+                let history = History::new(read.start.clone(), &read.moves);
+                (history.map_err(|error| unusable(&error))?, Some(Source::from(read)), notes)
             }
             (fen, None) => {
                 let fen = fen.as_deref().unwrap_or("startpos");
                 let (game, repairs) = Game::from_fen(fen).map_err(|error| unusable(&error))?;
                 let notes = repairs.iter().map(ToString::to_string).collect();
-                (History::new(game, &[]).map_err(|error| unusable(&error))?, notes)
+                (History::new(game, &[]).map_err(|error| unusable(&error))?, None, notes)
             }
         };
         self.change(|state| {
             state.sit(&self.base, [white, black, None])?;
             state.history = history;
+            state.source = source;
             state.notes = notes;
             state.moved();
             state.paused = is_read && state.seat_to_move().is_engine();

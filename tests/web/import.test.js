@@ -73,6 +73,16 @@ test("a good game and a bad one, from a file", async () => {
   const waiting = board.page.waitForEvent("download");
   await board.page.click("#pgn");
   const saved = await readFile(await (await waiting).path(), "utf8");
-  assert.match(saved, /\n1\. e4 e5 2\. f4 exf4 3\. Bc4 Qh4\+ 4\. Kf1 b5 5\. Bxb5 Nf6 \*\n$/);
+  assert.match(saved, /^\[White "Anderssen"\]\n\[Black "Kieseritzky"\]\n\[Result "1-0"\]\n/);
+  assert.match(saved, /\n1\. e4 e5 2\. f4 exf4 3\. Bc4 Qh4\+ 4\. Kf1 b5 5\. Bxb5 Nf6 1-0\n$/);
+
+  // The list of moves is one stop of the tab key.
+  assert.equal(await board.page.locator("#moves button[tabindex='0']").count(), 1);
+  await board.page.locator("#moves [aria-current]").focus();
+  await board.page.keyboard.press("ArrowLeft");
+  await board.page.keyboard.press("ArrowUp");
+  await board.page.keyboard.press("Enter");
+  await board.atPly(3);
+  await board.page.locator("#announce").filter({ hasText: "Back to pawn to f4." }).waitFor();
   await board.close();
 });

@@ -5,7 +5,9 @@ const KEY = "fianchetto-game";
 export class Refused extends Error {}
 
 async function request(method, path, body) {
-  const answer = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+  const answer = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body) }).catch(() => {
+    throw new Refused("The program does not answer.");
+  });
   const json = await answer.json();
   return { status: answer.status, json };
 }

@@ -95,21 +95,27 @@ function announce(before) {
     return;
   }
   const end = state.outcome ? `. ${state.outcome.reason}` : "";
-  const isMove = before.start === state.start && state.ply === before.ply + 1;
-  if (isMove || state.ply > before.ply + 1) {
-    const side = SIDES[sideAt(state, state.ply - 1)];
-    say(`${side}: ${spoken(state.moves[state.ply - 1].san)}${end}`);
-  } else if (state.ply === 0) {
+  const common = state.moves.slice(0, Math.min(before.ply, state.ply));
+  const isSame = before.start === state.start && common.every(({ uci }, i) => uci === before.moves[i].uci);
+  if (state.ply === 0) {
     say(`Start of the game. ${status(state)}`);
+  } else if (!isSame) {
+    say(`Another game, ${state.ply} moves long. ${status(state)}`);
   } else {
-    say(`Back to ${spoken(state.moves[state.ply - 1].san)}. ${status(state)}`);
+    const move = spoken(state.moves[state.ply - 1].san);
+    const side = SIDES[sideAt(state, state.ply - 1)];
+    say(state.ply > before.ply ? `${side}: ${move}${end}` : `Back to ${move}. ${status(state)}`);
   }
 }
 
 function lost(is) {
   const text = "The program does not answer. Is it still running?";
-  if (is) element("status").textContent = text;
-  else if (state) element("status").textContent = status(state);
+  if (is) {
+    element("status").textContent = text;
+  } else if (state) {
+    element("status").textContent = status(state);
+    complain("");
+  }
 }
 
 /// The ply that undo goes to: against an engine, where the person was to move last.

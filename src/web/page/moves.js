@@ -11,6 +11,15 @@ export class Moves {
       const { ply } = event.target.dataset;
       if (ply !== undefined) goTo(Number(ply));
     });
+    // One stop for the tab key; the arrow keys go on from there.
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowUp: -2, ArrowRight: 1, ArrowDown: 2, Home: -Infinity, End: Infinity }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const buttons = [...list.querySelectorAll("button")];
+      const at = buttons.indexOf(event.target) + step;
+      buttons[Math.min(buttons.length - 1, Math.max(0, at))].focus();
+    });
   }
 
   show(state) {
@@ -22,6 +31,7 @@ export class Moves {
     for (const button of this.list.querySelectorAll("button")) {
       const ply = Number(button.dataset.ply);
       button.classList.toggle("back", ply > state.ply);
+      button.tabIndex = ply === state.ply ? 0 : -1;
       if (ply === state.ply) {
         button.setAttribute("aria-current", "true");
         const { offsetTop, offsetHeight } = button;

@@ -12,6 +12,7 @@ const NUMBERS = {
 export class Seat {
   #select = document.createElement("select");
   #number = document.createElement("input");
+  #shown;
 
   /// `change` is called with a seat such as `{"kind": "mcts", "nodes": 800}`.
   constructor(root, name, kinds, change) {
@@ -29,6 +30,8 @@ export class Seat {
       change(this.seat());
     });
     this.#number.addEventListener("change", () => this.#number.reportValidity() && change(this.seat()));
+    // A number that was refused does not stay.
+    this.#number.addEventListener("blur", () => this.#number.validity.valid || this.show(this.#shown));
   }
 
   seat() {
@@ -38,6 +41,7 @@ export class Seat {
   }
 
   show(seat) {
+    this.#shown = seat;
     const number = NUMBERS[seat.kind];
     this.#select.value = seat.kind;
     // Depth 0 leaves it to the player.
