@@ -2,6 +2,10 @@
 
 A position counts as named when the played move's policy index has the highest logit of the legal ones; where
 an encoding has one index for all promotions of a move, an under-promotion counts as its queen.
+
+The pair scores all squares and is not told what is legal, so it is asked that too: how often the square that it would
+most like to move from has a piece of the mover, and how often that and the square it would most like to move to are a
+legal move.
 """
 
 from dataclasses import dataclass
@@ -36,37 +40,49 @@ class Answers:
     rank: np.ndarray  # how many legal moves it prefers to the one played
     policy: np.ndarray  # -log of the probability of the move played, among the legal ones
     value: np.ndarray | None  # squared error of the result
+    own: np.ndarray | None  # whether the pair would move a piece of the mover
+    legal: np.ndarray | None  # whether its first choice is a legal move
 
     def means(self, chosen: np.ndarray) -> dict:
         """Over the positions where `chosen` is true."""
         count = int(chosen.sum())
-        mean = lambda column: float(column[chosen].mean()) if count else None  # noqa: E731
+        mean = lambda column: float(column[chosen].mean()) if count and column is not None else None  # noqa: E731
         return {
             "count": count,
             "top1": mean(self.rank < 1),
             "top3": mean(self.rank < 3),
             "policy": mean(self.policy),
-            "value": None if self.value is None else mean(self.value),
+            "value": mean(self.value),
+            "own": mean(self.own),
+            "legal": mean(self.legal),
         }
 
 
 def ask(model: Model, layout: Layout, shard: Shard, device: torch.device, batch_size: int) -> Answers:
     """Asks the network about every position."""
-    parts: list[list[np.ndarray]] = []
+    parts: list[dict[str, np.ndarray]] = []
     begins = range(0, len(shard), batch_size)
     for begin in watched(begins, len(begins), "batches of held-out positions"):
         rows = np.arange(begin, min(begin + batch_size, len(shard)))
         batch = batch_of(shard.take(rows)).to(device)
-        logits, values = model.evaluate(batch.planes(layout))
+        planes = batch.planes(layout)
+        all_logits, values = model.evaluate(planes)
         inside = torch.arange(batch.legal.shape[1], device=device) < batch.legal_count[:, None]
-        logits = logits.gather(1, batch.legal).masked_fill(~inside, -torch.inf)
-        policy = functional.cross_entropy(logits, batch.played_slot, reduction="none")
-        answers = [rank_of(logits, batch.played_slot), policy]
+        logits = all_logits.gather(1, batch.legal).masked_fill(~inside, -torch.inf)
+        answers = {
+            "rank": rank_of(logits, batch.played_slot),
+            "policy": functional.cross_entropy(logits, batch.played_slot, reduction="none"),
+        }
         if values is not None:
-            answers.append((values - batch.result) ** 2)
-        parts.append([answer.cpu().numpy() for answer in answers])
-    columns = [np.concatenate(column).astype(np.float64) for column in zip(*parts)]
-    return Answers(columns[0], columns[1], columns[2] if len(columns) > 2 else None)
+            answers["value"] = (values - batch.result) ** 2
+        if model.family == "from-to":
+            choice = all_logits.argmax(1)
+            mine = planes[:, :6].sum(1).flatten(1)
+            answers["own"] = mine.gather(1, choice[:, None] // 64)[:, 0] > 0
+            answers["legal"] = ((batch.legal == choice[:, None]) & inside).any(1)
+        parts.append({name: answer.cpu().numpy() for name, answer in answers.items()})
+    columns = {name: np.concatenate([part[name] for part in parts]).astype(np.float64) for name in parts[0]}
+    return Answers(**{name: columns.get(name) for name in ("rank", "policy", "value", "own", "legal")})
 
 
 def by_rating(records: np.ndarray) -> dict[str, np.ndarray]:

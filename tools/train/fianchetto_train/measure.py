@@ -52,13 +52,18 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> dict:
 
 def held_out_table(figures: dict) -> str:
     """The figures on held-out positions."""
-    row = lambda name, f: [  # noqa: E731
-        name, f"{f['count']:,}", percent(f["top1"]), percent(f["top3"]), number(f["policy"]), number(f["value"])
-    ]
+    # Of the pair, what it would do without being told what is legal; it has no value.
+    is_pair = figures["all"]["legal"] is not None
+    last = ["own piece %", "legal %"] if is_pair else ["value error"]
+
+    def row(name: str, f: dict) -> list[str]:
+        ends = [percent(f["own"]), percent(f["legal"])] if is_pair else [number(f["value"])]
+        return [name, f"{f['count']:,}", percent(f["top1"]), percent(f["top3"]), number(f["policy"]), *ends]
+
     rows = [row("all", figures["all"])]
     for group, title in (("rating", "mover"), ("phase", "")):
         rows += [row(f"{title} {name}".strip(), f) for name, f in figures[group].items()]
-    return table(["held-out positions", "count", "top-1 %", "top-3 %", "policy loss", "value error"], rows)
+    return table(["held-out positions", "count", "top-1 %", "top-3 %", "policy loss", *last], rows)
 
 
 def puzzle_tables(figures: dict) -> str:

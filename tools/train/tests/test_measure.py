@@ -272,6 +272,33 @@ def test_held_out_figures():
     assert "mover 2000-2199         1" in measure.held_out_table(figures)
 
 
+def test_whether_the_pairs_first_choice_is_legal():
+    class Pair(nn.Module):
+        """Wants to move from the mover's e2 to e4, wherever it is."""
+
+        def forward(self, planes):
+            squares = torch.eye(64)[[12, 28]]
+            return tuple(square.repeat(len(planes), 1) for square in squares)
+
+    # White's e-pawn may go, Black's, seen from its own side, too; in the third there is no piece, in the fourth it is the other's, in
+    # the fifth it is in the way of a bishop.
+    cases = [
+        (chess.STARTING_FEN, "e2e4", 0, 1, 0),
+        (E4, "c7c5", 1, -1, 0),
+        (ROOKS, "a1c1", 40, 0, 0),
+        ("4k3/8/8/8/8/8/4p3/R6K w - - 0 1", "a1a2", 40, 0, 0),
+        ("4k3/8/8/8/8/4b3/4P3/R6K w - - 0 1", "a1a2", 40, 0, 0),
+    ]
+    data = shard(cases)
+    found = held_out.ask(Model("from-to", Pair()), LAYOUTS["canonical12"], data, CPU, 3)
+    assert found.own.tolist() == [1, 1, 0, 0, 1]
+    assert found.legal.tolist() == [1, 1, 0, 0, 0]
+    figures = held_out.summary(found, data.records)
+    assert figures["phase"]["opening"]["legal"] == 1.0 and figures["phase"]["endgame"]["own"] == pytest.approx(1 / 3)
+    line = measure.held_out_table(figures).splitlines()[1]
+    assert line.split()[-2:] == ["60.0", "40.0"]
+
+
 def test_bands_and_phases_at_their_edges():
     hundreds = [0, 1, 19, 20, 21, 22, 23, 24, 25, 26, 255]
     data = shard([(ROOKS, "a1c1", 40, 0, band) for band in hundreds])
