@@ -19,7 +19,7 @@ from fianchetto_train.checkpoint import RunError
 from fianchetto_train.shards import LAYOUTS, DataError, Shard
 
 CPU = torch.device("cpu")
-WEIGHTS = Path(__file__).resolve().parents[3] / "weights" / "first-64x6r2.safetensors"
+WEIGHTS = Path(__file__).resolve().parents[3] / "weights" / "second-64x6.safetensors"
 
 
 class Fake(nn.Module):
@@ -366,12 +366,12 @@ def test_networks_are_read_as_they_were_written(tmp_path, family):
 
 
 def test_the_projects_weights_file():
-    """The first checkpoint's card (weights/first-64x6r2.md): 9,028,257 parameters, opens with d4."""
+    """Its card (weights/second-64x6.md) and the program: 9,020,001 parameters, opens with e4."""
     model = Model.load(WEIGHTS, CPU)
-    assert sum(p.numel() for p in model.network.parameters()) == 9_028_257
+    assert sum(p.numel() for p in model.network.parameters()) == 9_020_001
     board = chess.Board()
-    asked = puzzles.question(board, chess.Move.from_uci("d2d4"), puzzles.encoder("canonical19"))
-    assert puzzles.choose(model, [asked], CPU) == ["d2d4"]
+    asked = puzzles.question(board, chess.Move.from_uci("e2e4"), puzzles.encoder("canonical19"))
+    assert puzzles.choose(model, [asked], CPU) == ["e2e4"]
 
 
 def test_bad_networks(tmp_path):
