@@ -77,6 +77,7 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
             policy_channels: size(Var::PolicyChannels),
             value_channels: size(Var::ValueChannels),
             value_hidden: size(Var::ValueHidden),
+            int8: false,
         }),
     };
     let spec = Spec { encoding, architecture, source: String::new(), licence: String::new() };
