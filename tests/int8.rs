@@ -6,7 +6,7 @@ mod random_weights;
 use fianchetto::backend::cpu::{Cpu, Instructions, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::Residual;
+use fianchetto::network::spec::{Int8, Residual};
 use fianchetto::network::{Network, Real, Spec, reference};
 use ndarray::Array3;
 
@@ -16,7 +16,7 @@ const SEED: u64 = 3;
 /// Sizes below, at and between the blocks of every instruction set, with every part that a network may have.
 fn narrow() -> Vec<Spec> {
     let small = random_weights::small_sizes();
-    let base = Residual { int8: true, ..small };
+    let base = Residual { int8: Int8::TowerAndPolicy, ..small };
     let full = [1, 7, 8, 16, 33, 40].map(|channels| Residual {
         channels,
         se_width: Some(channels / 4 + 1),
@@ -24,7 +24,13 @@ fn narrow() -> Vec<Spec> {
     });
     let plain =
         Residual { channels: 24, recurrence: 1, gate: false, se_width: None, ..base.clone() };
-    let twice = Residual { channels: 20, gate: false, policy_channels: 3, ..base.clone() };
+    let twice = Residual {
+        int8: Int8::Tower,
+        channels: 20,
+        gate: false,
+        policy_channels: 3,
+        ..base.clone()
+    };
     let stem = Residual { blocks: 0, ..base };
     full.into_iter().chain([plain, twice, stem]).map(spec).collect()
 }
@@ -36,7 +42,7 @@ fn wide() -> Vec<Spec> {
         value_channels: 5,
         policy_channels: 9,
         value_hidden: 30,
-        int8: true,
+        int8: Int8::Tower,
         ..random_weights::small_sizes()
     });
     sizes.into_iter().map(spec).collect()

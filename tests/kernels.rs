@@ -6,8 +6,8 @@ mod random_weights;
 use fianchetto::backend::cpu::{Algorithm, Cpu, Instructions, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::Residual;
-use fianchetto::network::{Architecture, Network, Spec, reference};
+use fianchetto::network::spec::{Int8, Residual};
+use fianchetto::network::{Network, Spec, reference};
 use half::f16;
 use ndarray::Array3;
 use random_weights::Stored;
@@ -300,7 +300,7 @@ fn an_algorithm_for_other_convolutions_is_refused() {
     let error = Cpu::with(network(&spec(sizes(8))), settings).err().unwrap().to_string();
     assert!(error.contains("int8") && error.contains("f4x4"), "{error}");
     let settings = Settings { algorithm: Some(Algorithm::Direct), ..Settings::default() };
-    let int8 = spec(Residual { int8: true, ..sizes(8) });
+    let int8 = spec(Residual { int8: Int8::Tower, ..sizes(8) });
     let error = Cpu::with(network(&int8), settings).err().unwrap().to_string();
     assert!(error.contains("direct") && error.contains("int8"), "{error}");
 }

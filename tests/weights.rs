@@ -325,6 +325,7 @@ impl Draft {
         match edit.splitn(3, ' ').collect::<Vec<_>>()[..] {
             ["nothing"] => {}
             ["pair"] => *self = Self::new(&random_weights::pair(4, 5)),
+            ["int8"] => *self = Self::new(&random_weights::int8()),
             ["clear"] => self.metadata.clear(),
             ["remove", key] => assert!(self.metadata.remove(key).is_some(), "no key {key}"),
             ["set", key, value] => {

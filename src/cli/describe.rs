@@ -3,7 +3,7 @@
 use super::{Failure, grouped};
 use fianchetto::backend::cpu::{Algorithm, Instructions};
 use fianchetto::engine;
-use fianchetto::network::spec::Residual;
+use fianchetto::network::spec::{Int8, Residual};
 use fianchetto::network::{Architecture, Contents, Network, Spec};
 use fianchetto::uci::Options;
 use std::io::Write;
@@ -31,7 +31,7 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
             let value =
                 format!("{} -> {} -> 1", channels(sizes.value_channels), sizes.value_hidden);
             rows.extend([("tower", tower(sizes)), ("policy head", policy), ("value head", value)]);
-            match sizes.int8 {
+            match spec.is_int8() {
                 true => format!("{}, exact in whole numbers", Algorithm::Int8),
                 false => {
                     let all = Algorithm::PLAIN.map(Algorithm::name).join(", ");
@@ -80,7 +80,7 @@ fn tower(sizes: &Residual) -> String {
     if sizes.gate {
         text += ", gated";
     }
-    if sizes.int8 {
+    if sizes.int8 != Int8::Nothing {
         text += ", int8";
     }
     if let Some(width) = sizes.se_width {

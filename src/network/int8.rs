@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The sum is a whole number of 32 bits, exact in any order. Everything else of a network stays in floating point, but
-//! for the rows of the policy layer, which are bytes with a scale for each row.
+//! for the rows of the policy layer where those are bytes too, with a scale for each row.
 //!
 //! In a weights file these tensors replace those of a plain network, for block N and convolution M of it:
 //!
@@ -23,7 +23,8 @@
 //! | `policy_fc.weight` | I8 | `[policy size, in]` |
 //! | `policy_fc.scale` | float | `[policy size]` |
 //!
-//! There is no BatchNorm of the tower, and the metadata has `"quantization": "int8"`.
+//! There is no BatchNorm of the tower, and the metadata has `"quantization": "int8"`. Where it has `"int8-tower"`, the policy
+//! layer is stored as that of a plain network.
 
 use super::weights::Real;
 use ndarray::{Array1, Array4};

@@ -14,23 +14,8 @@ use ndarray::{Array1, Array2, Array3, ArrayView3, Axis, LinalgScalar, concatenat
 /// # Panics
 /// When `planes` has another shape than the network's input.
 pub fn forward<T: Real>(network: &Network<T>, planes: ArrayView3<'_, T>) -> (Array1<T>, T) {
-    observed(network, planes, &mut |_, _| {})
-}
-
-/// What sees the input `[channels, 8, 8]` of a convolution of the tower: the first is number 0.
-pub type Observer<'a, T> = &'a mut dyn FnMut(usize, ArrayView3<'_, T>);
-
-/// [`forward`], with someone to look on.
-///
-/// # Panics
-/// As [`forward`].
-pub fn observed<T: Real>(
-    network: &Network<T>,
-    planes: ArrayView3<'_, T>,
-    observe: Observer<'_, T>,
-) -> (Array1<T>, T) {
     match &network.layers {
-        Layers::Residual(layers) => policy_and_value(layers, planes, observe),
+        Layers::Residual(layers) => policy_and_value(layers, planes),
         Layers::SquarePair(pair) => {
             let [from, to] = [&pair.from, &pair.to].map(|network| squares(network, planes)); // [64]
             let moves = from.iter().flat_map(|&from| to.iter().map(move |&to| from + to)); //   [4096]
@@ -39,11 +24,29 @@ pub fn observed<T: Real>(
     }
 }
 
-fn policy_and_value<T: Real>(
+/// What sees the input `[channels, 8, 8]` of a convolution of the tower: the first is number 0.
+pub type Observer<'a, T> = &'a mut dyn FnMut(usize, ArrayView3<'_, T>);
+
+/// The way of one position through the tower, with someone to look on. A pair of square networks has none.
+///
+/// # Panics
+/// As [`forward`].
+pub fn observe<T: Real>(
+    network: &Network<T>,
+    planes: ArrayView3<'_, T>,
+    observer: Observer<'_, T>,
+) {
+    if let Layers::Residual(layers) = &network.layers {
+        trunk(layers, planes, observer);
+    }
+}
+
+/// Planes to the final state.
+fn trunk<T: Real>(
     network: &ResidualLayers<T>,
     planes: ArrayView3<'_, T>,
     observe: Observer<'_, T>,
-) -> (Array1<T>, T) {
+) -> Array3<T> {
     let mut state = relu(convolve(planes, &network.stem)); //       [channels, 8, 8]
     for _ in 0..network.recurrence {
         let previous = state.clone();
@@ -55,6 +58,14 @@ fn policy_and_value<T: Real>(
             state = mix(state, previous, gate);
         }
     }
+    state
+}
+
+fn policy_and_value<T: Real>(
+    network: &ResidualLayers<T>,
+    planes: ArrayView3<'_, T>,
+) -> (Array1<T>, T) {
+    let state = trunk(network, planes, &mut |_, _| {}); //          [channels, 8, 8]
     let features = flatten(relu(convolve(state.view(), &network.policy_conv))); // [policy channels * 64]
     let logits = policy(&features, &network.policy); //                            [policy size]
 

@@ -73,9 +73,30 @@ pub struct Residual {
     pub value_channels: usize,
     /// Width of the value head's hidden layer.
     pub value_hidden: usize,
-    /// Whether the tower's convolutions and the policy layer are stored as bytes: see
-    /// [`int8`](super::int8).
-    pub int8: bool,
+    /// What is stored as bytes: see [`int8`](super::int8).
+    pub int8: Int8,
+}
+
+/// What of a network is made of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Int8 {
+    /// Nothing.
+    Nothing,
+    /// The tower's convolutions.
+    Tower,
+    /// The tower's convolutions and the rows of the policy layer.
+    TowerAndPolicy,
+}
+
+impl Int8 {
+    /// What the metadata says; nothing where nothing is said.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Tower => Some("int8-tower"),
+            Self::TowerAndPolicy => Some("int8"),
+        }
+    }
 }
 
 /// The sizes of two networks of one shape: one scores the 64 squares to move from, one those to move to.
@@ -182,9 +203,9 @@ impl Spec {
         })
     }
 
-    /// Whether it is made of bytes: see [`int8`](super::int8).
+    /// Whether its tower is made of bytes: see [`int8`](super::int8).
     pub fn is_int8(&self) -> bool {
-        matches!(&self.architecture, Architecture::Residual(sizes) if sizes.int8)
+        matches!(&self.architecture, Architecture::Residual(sizes) if sizes.int8 != Int8::Nothing)
     }
 
     /// How many logits the network has, those of the pair's squares included: see
@@ -214,23 +235,21 @@ const QUANTIZATION: &str = "quantization";
 const RESIDUAL: &str = "residual";
 const SQUARE_PAIR: &str = "square-pair";
 
-/// The one kind of [`QUANTIZATION`].
-const INT8: &str = "int8";
-
 impl Architecture {
     fn from_metadata(
         metadata: &HashMap<String, String>,
         encoding: Encoding,
     ) -> Result<Self, SpecError> {
-        let int8 = match metadata.get(QUANTIZATION) {
-            Some(kind) if kind != INT8 => {
-                return Err(invalid(QUANTIZATION, kind, "int8 or no such key"));
-            }
-            kind => kind.is_some(),
+        let found = metadata.get(QUANTIZATION);
+        let mut kinds = [Int8::Nothing, Int8::Tower, Int8::TowerAndPolicy].into_iter();
+        let Some(int8) = kinds.find(|kind| kind.name() == found.map(String::as_str)) else {
+            let expected = "int8, int8-tower or no such key";
+            return Err(invalid(QUANTIZATION, found.map_or("", String::as_str), expected));
         };
+        let channels = if int8 == Int8::Nothing { SIZE } else { INT8_CHANNELS };
         match metadata.get(ARCHITECTURE).map_or(RESIDUAL, String::as_str) {
             RESIDUAL => Ok(Self::Residual(Residual {
-                channels: size(metadata, "channels", if int8 { INT8_CHANNELS } else { SIZE })?,
+                channels: size(metadata, "channels", channels)?,
                 blocks: size(metadata, "blocks", BLOCKS)?,
                 recurrence: size(metadata, "recurrence", RECURRENCE)?,
                 gate: switch(metadata, "gate")?,
@@ -242,9 +261,11 @@ impl Architecture {
                 value_hidden: size(metadata, "value_hidden", SIZE)?,
                 int8,
             })),
-            SQUARE_PAIR if int8 => {
-                Err(invalid(QUANTIZATION, INT8, "no such key beside square-pair"))
-            }
+            SQUARE_PAIR if int8 != Int8::Nothing => Err(invalid(
+                QUANTIZATION,
+                found.map_or("", String::as_str),
+                "no such key beside square-pair",
+            )),
             SQUARE_PAIR if encoding.policy_size() != from_to::POLICY_SIZE => {
                 let expected = "one whose moves are pairs of squares, such as canonical12";
                 Err(invalid("encoding", encoding.name(), expected))
@@ -271,7 +292,7 @@ impl Architecture {
                     ("value_hidden", residual.value_hidden.to_string()),
                 ];
                 list.extend(residual.conv_bias.then(|| (CONV_BIAS, "true".to_owned())));
-                list.extend(residual.int8.then(|| (QUANTIZATION, INT8.to_owned())));
+                list.extend(residual.int8.name().map(|name| (QUANTIZATION, name.to_owned())));
                 list
             }
             Self::SquarePair(pair) => vec![
@@ -305,8 +326,8 @@ impl Residual {
         for n in 1..=2 {
             let (conv, norm) = (format!("tower.{block}.conv{n}"), format!("tower.{block}.bn{n}"));
             match self.int8 {
-                true => list.int8_convolution(&conv, [c, c, 3, 3]),
-                false => list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias),
+                Int8::Tower | Int8::TowerAndPolicy => list.int8_convolution(&conv, [c, c, 3, 3]),
+                Int8::Nothing => list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias),
             }
         }
         if let Some(width) = self.se_width {
@@ -327,8 +348,8 @@ impl Residual {
         list.convolution("policy_conv", "policy_bn", policy, self.conv_bias);
         let (moves, features) = (encoding.policy_size(), 64 * self.policy_channels);
         match self.int8 {
-            true => list.int8_linear("policy_fc", moves, features),
-            false => list.linear("policy_fc", moves, features),
+            Int8::TowerAndPolicy => list.int8_linear("policy_fc", moves, features),
+            Int8::Tower | Int8::Nothing => list.linear("policy_fc", moves, features),
         }
         list.convolution("value_conv", "value_bn", value, self.conv_bias);
         list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
@@ -449,7 +470,7 @@ mod tests {
             policy_channels: 32,
             value_channels: 16,
             value_hidden: 128,
-            int8: false,
+            int8: Int8::Nothing,
         };
         let gated = Residual { recurrence: 2, gate: true, se_width: Some(32), ..plain.clone() };
         let white = Residual {

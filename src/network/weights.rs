@@ -6,7 +6,7 @@ pub use error::WeightsError;
 
 use super::float16::{self, F16};
 use super::int8;
-use super::spec::{Architecture, Numbers, Residual, Spec};
+use super::spec::{Architecture, Int8, Numbers, Residual, Spec};
 use ndarray::{Array, Array1, Array2, Array4, ArrayD, Dimension, IntoDimension, NdFloat};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::BTreeMap;
@@ -331,8 +331,8 @@ impl File<'_> {
             recurrence: sizes.recurrence,
             stem: self.normalised("stem.0", "stem.1")?,
             tower: match sizes.int8 {
-                false => Tower::Plain(self.blocks(sizes, convolution)?),
-                true => Tower::Int8(self.blocks(sizes, bytes)?),
+                Int8::Nothing => Tower::Plain(self.blocks(sizes, convolution)?),
+                Int8::Tower | Int8::TowerAndPolicy => Tower::Int8(self.blocks(sizes, bytes)?),
             },
             gate: if sizes.gate { Some(self.biased("gate")?) } else { None },
             policy_conv: self.normalised("policy_conv", "policy_bn")?,

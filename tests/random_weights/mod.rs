@@ -2,8 +2,7 @@
 //! golden outputs need no weights beside them.
 
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::Numbers;
-use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::spec::{Int8, Numbers, Residual, SquarePair};
 use fianchetto::network::{Architecture, Spec};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use std::collections::HashMap;
@@ -15,6 +14,12 @@ pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
 #[allow(dead_code)] // Not every test that uses this module needs it.
 pub fn small() -> Spec {
     residual(Encoding::Canonical19, small_sizes())
+}
+
+/// The same in bytes.
+#[allow(dead_code)] // As above.
+pub fn int8() -> Spec {
+    residual(Encoding::Canonical19, Residual { int8: Int8::TowerAndPolicy, ..small_sizes() })
 }
 
 /// Its sizes.
@@ -30,7 +35,7 @@ pub fn small_sizes() -> Residual {
         policy_channels: 1,
         value_channels: 1,
         value_hidden: 4,
-        int8: false,
+        int8: Int8::Nothing,
     }
 }
 
@@ -53,7 +58,7 @@ pub fn sigma_go() -> Spec {
         policy_channels: 2,
         value_channels: 1,
         value_hidden: 256,
-        int8: false,
+        int8: Int8::Nothing,
     };
     residual(Encoding::Absolute14, sizes)
 }
@@ -70,6 +75,7 @@ fn spec(encoding: Encoding, architecture: Architecture) -> Spec {
 }
 
 /// The tensors of an architecture: name, shape, values.
+#[allow(dead_code)] // As above.
 pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
     spec.stored()
         .map(|(name, shape, kind)| {

@@ -62,15 +62,16 @@ impl<B: Bytes> Kernel<Steady<B>> for MultiplyBytes {
 
     #[inline(always)]
     fn run(self, simd: Steady<B>) -> f32 {
-        let (inputs, weights) = (black_box([1_u8; 64]), black_box([1_i8; 128]));
-        // SAFETY: no set reads more of either.
-        let (inputs, weights) =
-            unsafe { (simd.bytes.inputs(inputs.as_ptr()), simd.bytes.weights(weights.as_ptr())) };
+        let (inputs, weights) = ([[1_u8; 64]; SUMS], [1_i8; 128]);
+        // SAFETY: no set reads more of it.
+        let weights = unsafe { simd.bytes.weights(black_box(&weights).as_ptr()) };
         let mut sums = [simd.bytes.none(); SUMS];
         for _ in 0..STEPS {
-            for sum in &mut sums {
-                // Or the compiler would multiply once.
-                *sum = simd.bytes.add(*sum, black_box(inputs), weights);
+            // Read anew each time, or the compiler would multiply once.
+            for (sum, inputs) in sums.iter_mut().zip(black_box(&inputs)) {
+                // SAFETY: as the weights.
+                let inputs = unsafe { simd.bytes.inputs(inputs.as_ptr()) };
+                *sum = simd.bytes.add(*sum, inputs, weights);
             }
         }
         sums.into_iter().map(|sum| simd.sum(simd.bytes.total(sum))).sum()

@@ -90,10 +90,13 @@ pub struct Options {
     /// How many times the tower is applied, where the checkpoint does not say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub recurrence: Option<u32>,
-    /// Store the tower and the policy layer as bytes, calibrated on the positions of this file: one a line, as
+    /// Store the tower as bytes, calibrated on the positions of this file: one a line, as
     /// `fianchetto predict -` reads them, some thousands
     #[arg(long, value_name = "CALIBRATION", conflicts_with = "verify")]
     pub quantize: Option<PathBuf>,
+    /// Store the rows of the policy layer as bytes too: half of the file, but more moves change than by the tower
+    #[arg(long, requires = "quantize")]
+    pub quantize_policy: bool,
     /// Where the weights come from, in words, for the file
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
@@ -125,7 +128,7 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     let (file, changes) = weights.encode(options.dtype).map_err(within)?;
     weights.check(&file).map_err(within)?;
     if let Some(calibration) = &options.quantize {
-        let (file, lines) = quantize::quantize(&file, calibration)?;
+        let (file, lines) = quantize::quantize(&file, calibration, options.quantize_policy)?;
         output.write(&file)?;
         say(out, &lines)?;
         say(out, &[format!("wrote {}: {} bytes, int8", options.output.display(), file.len())])?;

@@ -207,7 +207,8 @@ pub fn header<'t>(
     let mut offset = 0;
     for (name, dtype, shape, size) in tensors {
         let end = offset + shape.iter().product::<usize>() * size;
-        header.insert(name, json!({ "data_offsets": [offset, end], "dtype": dtype, "shape": shape }));
+        header
+            .insert(name, json!({ "data_offsets": [offset, end], "dtype": dtype, "shape": shape }));
         offset = end;
     }
     let mut header = json!(header).to_string();

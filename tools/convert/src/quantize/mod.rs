@@ -14,17 +14,18 @@ pub mod write;
 
 use crate::{Failure, Result, fail};
 use fianchetto::network::{Architecture, Layers, Network, Tower};
-use observe::{Means, Ranges, observe};
+use observe::{Largest, Means, observe};
 use positions::Positions;
 use std::num::NonZero;
 use std::path::Path;
 use std::thread;
 
-/// The weights file of a network of bytes, made from the plain weights file `plain`; with it, what came out, for people.
+/// The weights file of a network of bytes, made from the plain weights file `plain`, its policy layer too
+/// where that is wanted; with it, what came out, for people.
 ///
 /// # Errors
 /// When the network is a pair of square networks, or the calibration file has unusable or too few positions.
-pub fn quantize(plain: &[u8], calibration: &Path) -> Result<(Vec<u8>, Vec<String>)> {
+pub fn quantize(plain: &[u8], calibration: &Path, policy: bool) -> Result<(Vec<u8>, Vec<String>)> {
     let load = |bytes: &[u8]| Network::from_safetensors(bytes).map_err(|e| Failure(e.to_string()));
     let network = load(plain)?;
     let Positions { calibrating, apart } = positions::read(calibration)?;
@@ -38,18 +39,22 @@ pub fn quantize(plain: &[u8], calibration: &Path) -> Result<(Vec<u8>, Vec<String
     };
     let convolutions: Vec<_> = blocks.iter().flat_map(|b| [&b.conv1, &b.conv2]).collect();
 
-    let ranges = observe::<Ranges>(&network, &calibrating, &());
-    let input_scales: Vec<_> = ranges.iter().map(scales::input_scales).collect();
+    let largest = observe::<Largest>(&network, &calibrating, &());
+    let input_scales: Vec<_> = largest.iter().map(|Largest(x)| scales::input_scales(x)).collect();
     let means = observe::<Means>(&network, &calibrating, &input_scales);
     let tower: Vec<_> = (convolutions.into_iter().zip(input_scales).zip(&means))
         .map(|((convolution, scales), means)| scales::convolution(convolution, scales, means))
         .collect();
-    let file = write::file(&network.spec, plain, &tower, &scales::rows(&layers.policy))?;
+    let rows = policy.then(|| scales::rows(&layers.policy));
+    let file = write::file(&network.spec, plain, &tower, rows.as_ref())?;
 
     let (calibrated, kept) = (calibrating.len(), apart.len());
     let difference = compare::compare(network, load(&file)?, &apart)?;
     let lines = vec![
-        format!("quantized by {calibrated} positions of {}, {kept} kept apart", calibration.display()),
+        format!(
+            "quantized by {calibrated} positions of {}, {kept} kept apart",
+            calibration.display()
+        ),
         format!("on the positions kept apart: {difference}"),
     ];
     Ok((file, lines))

@@ -52,7 +52,9 @@ pub fn observe<O: Observation>(network: &Network, games: &[Game], given: &O::Giv
         for (i, observed) in receiver {
             early.insert(i, observed);
             while let Some(observed) = early.remove(&wanted) {
-                all.iter_mut().zip(&observed).for_each(|(all, observed): (&mut O, &O)| all.append(observed));
+                all.iter_mut()
+                    .zip(&observed)
+                    .for_each(|(all, observed): (&mut O, &O)| all.append(observed));
                 wanted += 1;
             }
         }
@@ -75,56 +77,29 @@ fn observe_chunk<O: Observation>(network: &Network, games: &[Game], given: &O::G
     for game in games {
         let mut planes = Array3::zeros((encoding.planes(), 8, 8));
         encoding.encode(game, planes.as_slice_mut().expect("it is contiguous"));
-        reference::observed(network, planes.view(), &mut |number, input| all[number].note(input));
+        reference::observe(network, planes.view(), &mut |number, input| all[number].note(input));
     }
     all
 }
 
-/// How large the inputs are: for each channel the numbers of inputs by size.
-pub struct Ranges {
-    /// The largest of each channel.
-    pub largest: Array1<f32>,
-    /// For each channel how many inputs above zero there are in each [bin](bin).
-    pub counts: Vec<Vec<u32>>,
-}
+/// The largest input of each channel, `[channels]`.
+pub struct Largest(pub Array1<f32>);
 
-/// Bins for each doubling.
-const FINENESS: i32 = 32;
-/// From 2^-24 up, to 2^24.
-const BINS: i32 = 48 * FINENESS;
-
-/// The bin of a number above zero: the logarithm, cut into parts.
-fn bin(x: f32) -> usize {
-    ((x.log2() + 24.0) * FINENESS as f32).clamp(0.0, (BINS - 1) as f32) as usize
-}
-
-/// A number in the middle of a bin.
-pub fn middle(bin: usize) -> f32 {
-    ((bin as f32 + 0.5) / FINENESS as f32 - 24.0).exp2()
-}
-
-impl Observation for Ranges {
+impl Observation for Largest {
     type Given = ();
 
     fn new((): &(), _: usize, channels: usize) -> Self {
-        Self { largest: Array1::zeros(channels), counts: vec![vec![0; BINS as usize]; channels] }
+        Self(Array1::zeros(channels))
     }
 
     fn note(&mut self, input: ArrayView3<'_, f32>) {
-        let channels = self.largest.iter_mut().zip(&mut self.counts);
-        for ((largest, counts), board) in channels.zip(input.outer_iter()) {
-            for &x in board.iter().filter(|&&x| x > 0.0) {
-                *largest = largest.max(x);
-                counts[bin(x)] += 1;
-            }
+        for (largest, board) in self.0.iter_mut().zip(input.outer_iter()) {
+            *largest = board.iter().copied().fold(*largest, f32::max);
         }
     }
 
     fn append(&mut self, later: &Self) {
-        self.largest.zip_mut_with(&later.largest, |a, b| *a = a.max(*b));
-        for (a, b) in self.counts.iter_mut().zip(&later.counts) {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        }
+        self.0.zip_mut_with(&later.0, |a, b| *a = a.max(*b));
     }
 }
 

@@ -37,7 +37,8 @@ pub fn read(path: &Path) -> Result<Positions> {
             .map_err(|error| Failure(format!("{name}, line {}: {error}", i + 1)))?;
         if !game.legal_moves().is_empty() {
             count += 1;
-            let part = if count % APART == 0 { &mut positions.apart } else { &mut positions.calibrating };
+            let part =
+                if count % APART == 0 { &mut positions.apart } else { &mut positions.calibrating };
             part.push(game);
         }
     }

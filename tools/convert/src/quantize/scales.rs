@@ -1,64 +1,25 @@
 //! Scales, weights and biases.
 
-use super::observe::{Means, Ranges, middle};
+use super::observe::Means;
 use fianchetto::network::int8::{self, LARGEST};
 use fianchetto::network::weights::{Convolution, PolicyLayer};
 use ndarray::{Array1, Array2, Array4, ArrayView1, Axis};
 
-/// A scale for each input channel: the one with the least error of all inputs squared, of those that clip the largest
-/// inputs or none. A channel that is never above zero gets that of the others on average.
-pub fn input_scales(ranges: &Ranges) -> Array1<f32> {
-    let method = std::env::var("CLIP").unwrap_or_default();
-    let scales = ranges.largest.iter().zip(&ranges.counts).map(|(&largest, counts)| {
-        if largest == 0.0 { return 0.0; }
-        match method.as_str() {
-            "max" => largest / LARGEST,
-            "p" => percentile(counts, std::env::var("P").unwrap().parse().unwrap()).min(largest) / LARGEST,
-            _ => least_error(largest, counts),
-        }
-    });
-    let mut scales: Array1<f32> = scales.collect();
-    if let Ok(a) = std::env::var("ALPHA") {
-        let a: f32 = a.parse().unwrap();
-        let m = scales.iter().copied().fold(0.0, f32::max);
-        scales.mapv_inplace(|s| if s > 0.0 { s.powf(1.0 - a) * m.powf(a) } else { s });
-    }
-    let alive: Vec<f32> = scales.iter().copied().filter(|&scale| scale > 0.0).collect();
+/// A scale for each input channel: its largest input becomes the largest byte. A channel that is never above zero gets
+/// that of the others on average.
+pub fn input_scales(largest: &Array1<f32>) -> Array1<f32> {
+    let scales = largest / LARGEST;
+    let alive: Vec<f32> = scales.iter().copied().filter(|&x| x >= f32::MIN_POSITIVE).collect();
     let mean = if alive.is_empty() { 1.0 } else { alive.iter().sum::<f32>() / alive.len() as f32 };
-    scales.mapv_into(|scale| if scale > f32::MIN_POSITIVE { scale } else { mean })
-}
-
-fn percentile(counts: &[u32], share: f64) -> f32 {
-    let all: f64 = counts.iter().map(|&c| f64::from(c)).sum();
-    let mut left = all * (1.0 - share);
-    for (bin, &count) in counts.iter().enumerate().rev() {
-        left -= f64::from(count);
-        if left < 0.0 { return middle(bin); }
-    }
-    0.0
-}
-
-/// The scale, of those that clip at the largest input or below it, with the least error squared.
-fn least_error(largest: f32, counts: &[u32]) -> f32 {
-    let error = |scale: f64| -> f64 {
-        let each = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        let squares = each.map(|(bin, &count)| {
-            let x = f64::from(middle(bin));
-            let clipped = (x - scale * f64::from(LARGEST)).max(0.0);
-            // Rounding errs evenly up to half of a step, where steps are fine; small numbers become zero.
-            let rounded = (scale * scale / 12.0).min(x * x);
-            f64::from(count) * (clipped * clipped + rounded)
-        });
-        squares.sum()
-    };
-    let candidates = (0..80).map(|i| f64::from(largest / LARGEST) * 0.97_f64.powi(i));
-    let errors = candidates.map(|scale| (scale, error(scale)));
-    let best = errors.min_by(|a, b| a.1.total_cmp(&b.1));
-    best.map_or(largest / LARGEST, |(scale, _)| scale as f32)
+    scales.mapv_into(|scale| if scale >= f32::MIN_POSITIVE { scale } else { mean })
 }
 
 /// A convolution in bytes, for inputs with these scales.
-pub fn convolution(plain: &Convolution<f32>, input_scale: Array1<f32>, means: &Means) -> int8::Convolution {
+pub fn convolution(
+    plain: &Convolution<f32>,
+    input_scale: Array1<f32>,
+    means: &Means,
+) -> int8::Convolution {
     // In f64: weights and scales are multiplied.
     let mut folded = plain.weight.mapv(f64::from);
     for (mut weights, &scale) in folded.axis_iter_mut(Axis(1)).zip(&input_scale) {
@@ -73,10 +34,8 @@ pub fn convolution(plain: &Convolution<f32>, input_scale: Array1<f32>, means: &M
         weight.index_axis_mut(Axis(0), o).iter_mut().zip(rounded).for_each(|(to, from)| *to = from);
     }
     let mut bias = plain.bias.clone();
-    if std::env::var("NOBIAS").is_err() {
-        for (o, error) in mean_errors(plain, &weight, &scale, means).into_iter().enumerate() {
-            bias[o] += error as f32;
-        }
+    for (o, error) in mean_errors(plain, &weight, &scale, means).into_iter().enumerate() {
+        bias[o] += error as f32;
     }
     int8::Convolution { weight, scale, bias, input_scale }
 }
@@ -91,8 +50,15 @@ fn mean_errors(
     let (exact, bytes) = means.get();
     // Σ over the squares that a tap sees, of each channel: [channels, 3, 3].
     let seen = |boards: &ndarray::Array3<f64>, c: usize, rank: usize, file: usize| -> f64 {
-        let lines = |tap: usize| match tap { 0 => 0..7, 1 => 0..8, _ => 1..8 };
-        lines(rank).flat_map(|r| lines(file).map(move |f| (r, f))).map(|(r, f)| boards[[c, r, f]]).sum()
+        let lines = |tap: usize| match tap {
+            0 => 0..7,
+            1 => 0..8,
+            _ => 1..8,
+        };
+        lines(rank)
+            .flat_map(|r| lines(file).map(move |f| (r, f)))
+            .map(|(r, f)| boards[[c, r, f]])
+            .sum()
     };
     let (outputs, inputs, ..) = weight.dim();
     let mut errors = vec![0.0; outputs];
