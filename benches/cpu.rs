@@ -72,7 +72,7 @@ fn stages(criterion: &mut Criterion, id: &str, cpu: &mut Cpu, batch: &Batch, of:
 /// The two 3x3 convolutions of a block: of each size, by each algorithm.
 fn convolution(criterion: &mut Criterion) {
     for channels in [64, 128, 256] {
-        for algorithm in Algorithm::ALL {
+        for algorithm in Algorithm::PLAIN {
             for n in BATCHES {
                 let network = network(&residual(channels, 1, false));
                 let batch = batch(&network, n);

@@ -8,7 +8,7 @@ use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::chess::Game;
 use fianchetto::encoding::Encoding;
 use fianchetto::network::Network;
-use fianchetto::network::spec::Residual;
+use fianchetto::network::spec::{Int8, Residual};
 use fianchetto::search::{Limits, Player, minimax::Minimax};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -63,9 +63,10 @@ fn evaluating() {
     let small = random_weights::small_sizes;
     let full = Residual { channels: 40, se_width: Some(10), ..small() };
     let plain = Residual { channels: 128, gate: false, se_width: None, ..small() };
-    let [full, plain] =
-        [full, plain].map(|sizes| random_weights::residual(Encoding::Canonical19, sizes));
-    for spec in [full, plain, random_weights::pair(40, 50)] {
+    let int8 = Residual { int8: Int8::TowerAndPolicy, ..full.clone() };
+    let [full, plain, int8] =
+        [full, plain, int8].map(|sizes| random_weights::residual(Encoding::Canonical19, sizes));
+    for spec in [full, plain, int8, random_weights::pair(40, 50)] {
         let file = random_weights::file(&spec, 1);
         for threads in 1..=3 {
             let mut cpu = Cpu::new(Network::from_safetensors(&file).unwrap(), threads);

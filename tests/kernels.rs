@@ -6,8 +6,8 @@ mod random_weights;
 use fianchetto::backend::cpu::{Algorithm, Cpu, Instructions, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::Residual;
-use fianchetto::network::{Architecture, Network, Spec, reference};
+use fianchetto::network::spec::{Int8, Residual};
+use fianchetto::network::{Network, Spec, reference};
 use half::f16;
 use ndarray::Array3;
 use random_weights::Stored;
@@ -80,12 +80,9 @@ fn bits(outputs: &Outputs) -> Vec<u32> {
 
 /// All kernels that there are for a network.
 fn kernels(spec: &Spec) -> impl Iterator<Item = (Instructions, Algorithm)> {
-    let algorithms = match spec.architecture {
-        Architecture::Residual(_) => Algorithm::ALL.to_vec(),
-        Architecture::SquarePair(_) => vec![Algorithm::Direct],
-    };
-    Instructions::available()
-        .flat_map(move |set| algorithms.clone().into_iter().map(move |algorithm| (set, algorithm)))
+    let algorithms = Algorithm::built(spec);
+    Instructions::available(spec)
+        .flat_map(move |set| algorithms.iter().map(move |&algorithm| (set, algorithm)))
 }
 
 fn cpu(spec: &Spec, set: Instructions, algorithm: Algorithm, threads: usize) -> Cpu {
@@ -187,10 +184,10 @@ fn the_choice_is_one_of_the_kernels() {
     let plain = Residual { gate: false, se_width: None, ..sizes(100) };
     let sizes = Residual { blocks: 1, recurrence: 1, ..plain };
     let spec = random_weights::residual(Encoding::Absolute14, sizes);
-    for set in Instructions::available() {
+    for set in Instructions::available(&spec) {
         let settings = Settings { threads: 2, instructions: Some(set), algorithm: None };
         let mut chosen = Cpu::with(network(&spec), settings).unwrap();
-        let mut all = Algorithm::ALL.map(|algorithm| cpu(&spec, set, algorithm, 1));
+        let mut all = Algorithm::PLAIN.map(|algorithm| cpu(&spec, set, algorithm, 1));
         for n in [1, 2, 3, 4, 8, 9, 17] {
             let outputs = bits(&evaluate(&mut chosen, &spec, 0, n));
             let same = all.iter_mut().any(|cpu| bits(&evaluate(cpu, &spec, 0, n)) == outputs);
@@ -217,7 +214,7 @@ fn the_width_of_stored_weights_changes_no_bit() {
     };
     let narrow = file(Dtype::F16, |x| x.to_le_bytes().to_vec());
     let wide = file(Dtype::F32, |x| x.to_f32().to_le_bytes().to_vec());
-    for set in Instructions::available() {
+    for set in Instructions::available(&spec) {
         let [narrow, wide] = [&narrow, &wide].map(|file| {
             let settings = Settings { instructions: Some(set), ..Settings::default() };
             let mut cpu = Cpu::with(Network::from_safetensors(file).unwrap(), settings).unwrap();
@@ -283,11 +280,13 @@ fn no_number_comes_through() {
 
 #[test]
 fn an_instruction_set_of_another_processor_is_refused() {
-    let missing =
-        Instructions::ALL.into_iter().find(|set| Instructions::available().all(|s| s != *set));
+    let spec = spec(sizes(8));
+    let missing = Instructions::ALL
+        .into_iter()
+        .find(|set| Instructions::available(&spec).all(|available| available != *set));
     let missing = missing.expect("no processor has both NEON and AVX2");
     let settings = Settings { threads: 1, instructions: Some(missing), algorithm: None };
-    let error = Cpu::with(network(&spec(sizes(8))), settings).err().unwrap().to_string();
+    let error = Cpu::with(network(&spec), settings).err().unwrap().to_string();
     assert!(error.contains(missing.name()) && error.contains("portable"), "{error}");
 }
 
@@ -297,13 +296,20 @@ fn an_algorithm_for_other_convolutions_is_refused() {
     let error =
         Cpu::with(network(&random_weights::pair(3, 6)), settings).err().unwrap().to_string();
     assert!(error.contains("f2x2") && error.contains("direct"), "{error}");
+    let settings = Settings { algorithm: Some(Algorithm::Int8), ..Settings::default() };
+    let error = Cpu::with(network(&spec(sizes(8))), settings).err().unwrap().to_string();
+    assert!(error.contains("int8") && error.contains("f4x4"), "{error}");
+    let settings = Settings { algorithm: Some(Algorithm::Direct), ..Settings::default() };
+    let int8 = spec(Residual { int8: Int8::Tower, ..sizes(8) });
+    let error = Cpu::with(network(&int8), settings).err().unwrap().to_string();
+    assert!(error.contains("direct") && error.contains("int8"), "{error}");
 }
 
 /// Threads come and go with the backend, and many of them on few cores still give the right answer.
 #[test]
 fn many_threads_on_few_cores() {
     let spec = spec(sizes(33));
-    let set = Instructions::available().last().unwrap();
+    let set = Instructions::available(&spec).last().unwrap();
     let expected = bits(&evaluate(&mut cpu(&spec, set, Algorithm::F2x2, 1), &spec, 0, 3));
     for threads in [2, 8, 16] {
         for _ in 0..5 {

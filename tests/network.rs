@@ -33,7 +33,7 @@ macro_rules! golden {
 
 fn golden() -> impl Iterator<Item = Golden> {
     let files = golden!(
-        "16x1" "16x3-se" "16x3-r3-gate" "64x3-r2" "64x3-r2-se" "64x8-gate-se" "128x8" "128x8-r2-gate-se"
+        "16x1" "16x3-se" "16x3-r3-gate" "16x2-r2-gate-se-int8" "64x3-r2" "64x3-r2-se" "64x8-gate-se" "128x8" "128x8-r2-gate-se"
         "24x3-absolute" "20-70-pair"
     );
     files.into_iter().map(|(name, text)| {

@@ -8,7 +8,7 @@ use fianchetto::backend::cpu::Cpu;
 use fianchetto::chess::Game;
 use fianchetto::evaluator::Evaluator;
 use fianchetto::network::weights::{ResidualLayers, Rows};
-use fianchetto::network::{Contents, Layers, Network, Real, Spec, WeightsError};
+use fianchetto::network::{Contents, Layers, Network, Real, Spec, Tower, WeightsError};
 use half::{bf16, f16};
 use peak_memory::peak_memory;
 use random::Random;
@@ -73,7 +73,8 @@ fn numbers<T: Real>(network: &ResidualLayers<T>) -> Vec<T> {
     let mut all = Vec::new();
     let mut convolutions = vec![&network.stem, &network.policy_conv, &network.value_conv];
     let mut layers = vec![&network.value_hidden, &network.value];
-    for block in &network.tower {
+    let Tower::Plain(blocks) = &network.tower else { panic!("no plain network") };
+    for block in blocks {
         convolutions.extend([&block.conv1, &block.conv2]);
         layers.extend(block.se.iter().flat_map(|se| [&se.squeeze, &se.excite]));
     }
@@ -324,6 +325,7 @@ impl Draft {
         match edit.splitn(3, ' ').collect::<Vec<_>>()[..] {
             ["nothing"] => {}
             ["pair"] => *self = Self::new(&random_weights::pair(4, 5)),
+            ["int8"] => *self = Self::new(&random_weights::int8()),
             ["clear"] => self.metadata.clear(),
             ["remove", key] => assert!(self.metadata.remove(key).is_some(), "no key {key}"),
             ["set", key, value] => {

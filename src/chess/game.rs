@@ -26,6 +26,26 @@ pub struct Game {
     keys: Vec<u64>,
 }
 
+/// Why words are no game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WordsError {
+    /// Not a position.
+    Fen(FenError),
+    /// Not a move there.
+    Move(IllegalMove),
+}
+
+impl fmt::Display for WordsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fen(error) => error.fmt(f),
+            Self::Move(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WordsError {}
+
 /// How a game has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -74,6 +94,23 @@ impl Game {
         }
         let position = fen::parse(text)?;
         Ok((Self::from_board(position.board, position.halfmove_clock), position.repairs))
+    }
+
+    /// A game in words: a FEN or `startpos`, and after it `moves e2e4 ...`. Moves alone begin at the start position; a
+    /// blank text is an error, as an empty variable in a script would be.
+    ///
+    /// # Errors
+    /// When there is no position, or a move is not legal there.
+    pub fn from_words(text: &str) -> Result<(Self, Vec<Repair>), WordsError> {
+        let mut words = text.split_whitespace().peekable();
+        let moves_alone = words.peek() == Some(&"moves");
+        let position: Vec<&str> = words.by_ref().take_while(|&word| word != "moves").collect();
+        let fen = if moves_alone { "startpos".to_owned() } else { position.join(" ") };
+        let (mut game, repairs) = Self::from_fen(&fen).map_err(WordsError::Fen)?;
+        for text in words {
+            game.play_uci(text).map_err(WordsError::Move)?;
+        }
+        Ok((game, repairs))
     }
 
     fn from_board(board: Board, halfmove_clock: u32) -> Self {

@@ -3,8 +3,8 @@
 use super::{Failure, grouped};
 use fianchetto::backend::cpu::{Algorithm, Instructions};
 use fianchetto::engine;
-use fianchetto::network::spec::Residual;
-use fianchetto::network::{Architecture, Contents, Network};
+use fianchetto::network::spec::{Int8, Residual};
+use fianchetto::network::{Architecture, Contents, Network, Spec};
 use fianchetto::uci::Options;
 use std::io::Write;
 
@@ -31,8 +31,13 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
             let value =
                 format!("{} -> {} -> 1", channels(sizes.value_channels), sizes.value_hidden);
             rows.extend([("tower", tower(sizes)), ("policy head", policy), ("value head", value)]);
-            let all = Algorithm::ALL.map(Algorithm::name).join(", ");
-            format!("of {all}, by a table for {} and batch sizes", channels(sizes.channels))
+            match spec.is_int8() {
+                true => format!("{}, exact in whole numbers", Algorithm::Int8),
+                false => {
+                    let all = Algorithm::PLAIN.map(Algorithm::name).join(", ");
+                    format!("of {all}, by a table for {} and batch sizes", channels(sizes.channels))
+                }
+            }
         }
         Architecture::SquarePair(sizes) => {
             let each = format!("2 x {} filters -> 2 x {} -> 64", sizes.filters, sizes.hidden);
@@ -44,6 +49,7 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
             format!("{}, the others are for 3x3 taps", Algorithm::Direct)
         }
     };
+    let kernels = kernels(&spec);
     rows.extend([
         ("parameters", grouped(spec.parameters())),
         ("stored", stored),
@@ -51,7 +57,7 @@ pub fn run(options: &Options, out: &mut impl Write) -> Result<(), Failure> {
         ("licence", spec.licence),
         ("runs on", format!("{}, {}", backend.name(), backend.device())),
         ("machine", machine()),
-        ("kernels", kernels()),
+        ("kernels", kernels),
         ("algorithm", algorithm),
         ("override", "to measure others: fianchetto speed --kernel portable+direct".to_owned()),
     ]);
@@ -74,17 +80,20 @@ fn tower(sizes: &Residual) -> String {
     if sizes.gate {
         text += ", gated";
     }
+    if sizes.int8 != Int8::Nothing {
+        text += ", int8";
+    }
     if let Some(width) = sizes.se_width {
         text += &format!(", squeeze-and-excitation of width {width}");
     }
     text
 }
 
-/// Which instruction sets there are kernels for, and why one of them is taken.
-fn kernels() -> String {
-    let taken = Instructions::preferred();
-    let sets = Instructions::built().map(|set| {
-        let is_here = Instructions::available().any(|here| here == set);
+/// Which instruction sets there are kernels for, for such a network, and why one of them is taken.
+fn kernels(spec: &Spec) -> String {
+    let taken = Instructions::preferred(spec);
+    let sets = Instructions::built(spec).map(|set| {
+        let is_here = Instructions::available(spec).any(|here| here == set);
         let why = match is_here {
             false => "not in this machine",
             true if set == taken => "taken, the fastest here",
@@ -109,7 +118,7 @@ fn cpu_features() -> Vec<&'static str> {
         };
     }
     #[cfg(target_arch = "x86_64")]
-    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "f16c" "avx512f" "avx512vnni");
+    let all = present!(is_x86_feature_detected: "sse2" "avx2" "fma" "f16c" "avxvnni" "avx512f" "avx512vnni");
     #[cfg(target_arch = "aarch64")]
     let all = present!(is_aarch64_feature_detected: "neon" "dotprod" "i8mm");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

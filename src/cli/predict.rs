@@ -110,19 +110,11 @@ fn shown(wanted: &Predict) -> usize {
     wanted.top.unwrap_or(if wanted.json { ALL } else { SHOWN })
 }
 
-/// Reads `FEN` or `startpos`, and after it `moves e2e4 ...`. Moves alone begin at the start position;
-/// a blank text is an error, as an empty variable in a script would be.
+/// Reads a position in words, and tells what had to be mended.
 fn read_position(text: &str) -> Result<Game, String> {
-    let mut words = text.split_whitespace().peekable();
-    let moves_alone = words.peek() == Some(&"moves");
-    let position: Vec<&str> = words.by_ref().take_while(|&word| word != "moves").collect();
-    let fen = if moves_alone { "startpos".to_owned() } else { position.join(" ") };
-    let (mut game, repairs) = Game::from_fen(&fen).map_err(|error| error.to_string())?;
+    let (game, repairs) = Game::from_words(text).map_err(|error| error.to_string())?;
     for repair in repairs {
         tell(&format!("note: {repair}"));
-    }
-    for text in words {
-        game.play_uci(text).map_err(|error| error.to_string())?;
     }
     Ok(game)
 }

@@ -18,6 +18,8 @@ pub const FORMAT_VERSION: &str = "1";
 const SIZE: RangeInclusive<usize> = 1..=16_384;
 const BLOCKS: RangeInclusive<usize> = 0..=1_024;
 const RECURRENCE: RangeInclusive<usize> = 1..=64;
+/// Beyond, a sum of 9 x channels products of bytes might not fit 32 bits.
+const INT8_CHANNELS: RangeInclusive<usize> = 1..=i32::MAX as usize / (9 * 127 * 127);
 
 /// What a network looks like. Every size is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,15 @@ pub struct Spec {
     pub source: String,
     /// The licence of the weights.
     pub licence: String,
+}
+
+/// What a tensor of a weights file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// F32, F16 or BF16.
+    Float,
+    /// I8.
+    Int8,
 }
 
 /// What a network is made of.
@@ -62,6 +73,30 @@ pub struct Residual {
     pub value_channels: usize,
     /// Width of the value head's hidden layer.
     pub value_hidden: usize,
+    /// What is stored as bytes: see [`int8`](super::int8).
+    pub int8: Int8,
+}
+
+/// What of a network is made of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Int8 {
+    /// Nothing.
+    Nothing,
+    /// The tower's convolutions.
+    Tower,
+    /// The tower's convolutions and the rows of the policy layer.
+    TowerAndPolicy,
+}
+
+impl Int8 {
+    /// What the metadata says; nothing where nothing is said.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Tower => Some("int8-tower"),
+            Self::TowerAndPolicy => Some("int8"),
+        }
+    }
 }
 
 /// The sizes of two networks of one shape: one scores the 64 squares to move from, one those to move to.
@@ -152,6 +187,11 @@ impl Spec {
     /// Convolutions are `[out, in, height, width]`, linear layers `[out, in]`, the gate
     /// `[channels, 2 * channels, 1, 1]` over (candidate, previous).
     pub fn tensors(&self) -> impl Iterator<Item = (String, Vec<usize>)> {
+        self.stored().map(|(name, shape, _)| (name, shape))
+    }
+
+    /// The same with the kind of numbers that each tensor holds.
+    pub fn stored(&self) -> impl Iterator<Item = (String, Vec<usize>, Numbers)> {
         // Part by part: a file's metadata may promise a thousand blocks.
         let parts = match &self.architecture {
             Architecture::Residual(residual) => residual.blocks + 2,
@@ -163,6 +203,11 @@ impl Spec {
         })
     }
 
+    /// Whether its tower is made of bytes: see [`int8`](super::int8).
+    pub fn is_int8(&self) -> bool {
+        matches!(&self.architecture, Architecture::Residual(sizes) if sizes.int8 != Int8::Nothing)
+    }
+
     /// How many logits the network has, those of the pair's squares included: see
     /// [`from_to`].
     pub fn policy_size(&self) -> usize {
@@ -172,10 +217,10 @@ impl Spec {
         }
     }
 
-    /// Learned parameters (running statistics of BatchNorm are not counted, as in PyTorch).
+    /// Learned parameters (running statistics of BatchNorm are not counted, as in PyTorch, nor the scales of bytes).
     pub fn parameters(&self) -> usize {
         self.tensors()
-            .filter(|(name, _)| !name.contains(".running_"))
+            .filter(|(name, _)| !name.contains(".running_") && !name.ends_with("scale"))
             .map(|(_, shape)| shape.iter().product::<usize>())
             .sum()
     }
@@ -184,6 +229,7 @@ impl Spec {
 /// Keys that files of before they existed do not have.
 const ARCHITECTURE: &str = "architecture";
 const CONV_BIAS: &str = "conv_bias";
+const QUANTIZATION: &str = "quantization";
 
 /// The names of the architectures; a file that names none holds the first.
 const RESIDUAL: &str = "residual";
@@ -194,9 +240,16 @@ impl Architecture {
         metadata: &HashMap<String, String>,
         encoding: Encoding,
     ) -> Result<Self, SpecError> {
+        let found = metadata.get(QUANTIZATION);
+        let mut kinds = [Int8::Nothing, Int8::Tower, Int8::TowerAndPolicy].into_iter();
+        let Some(int8) = kinds.find(|kind| kind.name() == found.map(String::as_str)) else {
+            let expected = "int8, int8-tower or no such key";
+            return Err(invalid(QUANTIZATION, found.map_or("", String::as_str), expected));
+        };
+        let channels = if int8 == Int8::Nothing { SIZE } else { INT8_CHANNELS };
         match metadata.get(ARCHITECTURE).map_or(RESIDUAL, String::as_str) {
             RESIDUAL => Ok(Self::Residual(Residual {
-                channels: size(metadata, "channels", SIZE)?,
+                channels: size(metadata, "channels", channels)?,
                 blocks: size(metadata, "blocks", BLOCKS)?,
                 recurrence: size(metadata, "recurrence", RECURRENCE)?,
                 gate: switch(metadata, "gate")?,
@@ -206,7 +259,13 @@ impl Architecture {
                 policy_channels: size(metadata, "policy_channels", SIZE)?,
                 value_channels: size(metadata, "value_channels", SIZE)?,
                 value_hidden: size(metadata, "value_hidden", SIZE)?,
+                int8,
             })),
+            SQUARE_PAIR if int8 != Int8::Nothing => Err(invalid(
+                QUANTIZATION,
+                found.map_or("", String::as_str),
+                "no such key beside square-pair",
+            )),
             SQUARE_PAIR if encoding.policy_size() != from_to::POLICY_SIZE => {
                 let expected = "one whose moves are pairs of squares, such as canonical12";
                 Err(invalid("encoding", encoding.name(), expected))
@@ -233,6 +292,7 @@ impl Architecture {
                     ("value_hidden", residual.value_hidden.to_string()),
                 ];
                 list.extend(residual.conv_bias.then(|| (CONV_BIAS, "true".to_owned())));
+                list.extend(residual.int8.name().map(|name| (QUANTIZATION, name.to_owned())));
                 list
             }
             Self::SquarePair(pair) => vec![
@@ -265,7 +325,10 @@ impl Residual {
         let (c, mut list) = (self.channels, TensorList::default());
         for n in 1..=2 {
             let (conv, norm) = (format!("tower.{block}.conv{n}"), format!("tower.{block}.bn{n}"));
-            list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias);
+            match self.int8 {
+                Int8::Tower | Int8::TowerAndPolicy => list.int8_convolution(&conv, [c, c, 3, 3]),
+                Int8::Nothing => list.convolution(&conv, &norm, [c, c, 3, 3], self.conv_bias),
+            }
         }
         if let Some(width) = self.se_width {
             list.linear(&format!("tower.{block}.se.fc1"), width, c);
@@ -283,7 +346,11 @@ impl Residual {
         let head = |channels| [channels, c, 1, 1];
         let (policy, value) = (head(self.policy_channels), head(self.value_channels));
         list.convolution("policy_conv", "policy_bn", policy, self.conv_bias);
-        list.linear("policy_fc", encoding.policy_size(), 64 * self.policy_channels);
+        let (moves, features) = (encoding.policy_size(), 64 * self.policy_channels);
+        match self.int8 {
+            Int8::TowerAndPolicy => list.int8_linear("policy_fc", moves, features),
+            Int8::Tower | Int8::Nothing => list.linear("policy_fc", moves, features),
+        }
         list.convolution("value_conv", "value_bn", value, self.conv_bias);
         list.linear("value_fc1", self.value_hidden, 64 * self.value_channels);
         list.linear("value_fc2", 1, self.value_hidden);
@@ -308,11 +375,29 @@ impl SquarePair {
 }
 
 #[derive(Default)]
-struct TensorList(Vec<(String, Vec<usize>)>);
+struct TensorList(Vec<(String, Vec<usize>, Numbers)>);
 
 impl TensorList {
     fn add(&mut self, name: &str, shape: &[usize]) {
-        self.0.push((name.to_owned(), shape.to_vec()));
+        self.0.push((name.to_owned(), shape.to_vec(), Numbers::Float));
+    }
+
+    fn add_bytes(&mut self, name: &str, shape: &[usize]) {
+        self.0.push((name.to_owned(), shape.to_vec(), Numbers::Int8));
+    }
+
+    /// A convolution with the BatchNorm folded in.
+    fn int8_convolution(&mut self, name: &str, shape: [usize; 4]) {
+        self.add_bytes(&format!("{name}.weight"), &shape);
+        self.add(&format!("{name}.scale"), &shape[..1]);
+        self.add(&format!("{name}.bias"), &shape[..1]);
+        self.add(&format!("{name}.input_scale"), &shape[1..2]);
+    }
+
+    fn int8_linear(&mut self, name: &str, outputs: usize, inputs: usize) {
+        self.add_bytes(&format!("{name}.weight"), &[outputs, inputs]);
+        self.add(&format!("{name}.scale"), &[outputs]);
+        self.add(&format!("{name}.bias"), &[outputs]);
     }
 
     /// A convolution and the BatchNorm after it.
@@ -385,6 +470,7 @@ mod tests {
             policy_channels: 32,
             value_channels: 16,
             value_hidden: 128,
+            int8: Int8::Nothing,
         };
         let gated = Residual { recurrence: 2, gate: true, se_width: Some(32), ..plain.clone() };
         let white = Residual {

@@ -5,8 +5,9 @@ mod error;
 pub use error::WeightsError;
 
 use super::float16::{self, F16};
-use super::spec::{Architecture, Residual, Spec};
-use ndarray::{Array, Array1, Array2, Array4, Dimension, IntoDimension, NdFloat};
+use super::int8;
+use super::spec::{Architecture, Int8, Numbers, Residual, Spec};
+use ndarray::{Array, Array1, Array2, Array4, ArrayD, Dimension, IntoDimension, NdFloat};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::BTreeMap;
 use std::io;
@@ -25,6 +26,8 @@ pub trait Real: NdFloat {
     fn from_f64(x: f64) -> Self;
     /// The same value: every `f32` is a value of this type.
     fn from_f32(x: f32) -> Self;
+    /// The nearest whole number, of two the even one.
+    fn round_ties_even(self) -> Self;
 }
 
 impl Real for f32 {
@@ -34,6 +37,9 @@ impl Real for f32 {
     fn from_f32(x: f32) -> Self {
         x
     }
+    fn round_ties_even(self) -> Self {
+        self.round_ties_even()
+    }
 }
 
 impl Real for f64 {
@@ -42,6 +48,9 @@ impl Real for f64 {
     }
     fn from_f32(x: f32) -> Self {
         x.into()
+    }
+    fn round_ties_even(self) -> Self {
+        self.round_ties_even()
     }
 }
 
@@ -81,6 +90,8 @@ pub enum Rows<T> {
     Full(Array2<T>),
     /// As the file has them, for half the memory: finite numbers, to be widened when they are used.
     Half(Array2<F16>),
+    /// Bytes, each to be multiplied by the scale of its row, `[rows]`.
+    Bytes(Array2<i8>, Array1<f32>),
 }
 
 impl<T: Real> Rows<T> {
@@ -89,6 +100,10 @@ impl<T: Real> Rows<T> {
         match self {
             Self::Full(rows) => rows.row(row).to_owned(),
             Self::Half(rows) => rows.row(row).mapv(|half| T::from_f32(half.to_f32())),
+            Self::Bytes(rows, scales) => {
+                let scale = T::from_f32(scales[row]);
+                rows.row(row).mapv(|byte| T::from_f32(byte.into()) * scale)
+            }
         }
     }
 
@@ -97,6 +112,7 @@ impl<T: Real> Rows<T> {
         match self {
             Self::Full(rows) => rows.ncols(),
             Self::Half(rows) => rows.ncols(),
+            Self::Bytes(rows, _) => rows.ncols(),
         }
     }
 }
@@ -111,15 +127,24 @@ pub struct SqueezeExcite<T> {
     pub excite: Linear<T>,
 }
 
-/// A residual block (He et al. 2015).
+/// A residual block (He et al. 2015) with convolutions of the kind `C`.
 #[derive(Clone, Debug)]
-pub struct Block<T> {
+pub struct Block<T, C = Convolution<T>> {
     /// The first 3x3 convolution.
-    pub conv1: Convolution<T>,
+    pub conv1: C,
     /// The second 3x3 convolution.
-    pub conv2: Convolution<T>,
+    pub conv2: C,
     /// Between the second convolution and the addition.
     pub se: Option<SqueezeExcite<T>>,
+}
+
+/// The blocks of a network.
+#[derive(Clone, Debug)]
+pub enum Tower<T> {
+    /// Those of a plain network.
+    Plain(Vec<Block<T>>),
+    /// Those of one whose convolutions are made of bytes.
+    Int8(Vec<Block<T, int8::Convolution>>),
 }
 
 /// A network ready to compute with.
@@ -149,7 +174,7 @@ pub struct ResidualLayers<T> {
     /// planes -> channels, 3x3.
     pub stem: Convolution<T>,
     /// The residual blocks.
-    pub tower: Vec<Block<T>>,
+    pub tower: Tower<T>,
     /// (candidate, previous) -> channels, 1x1.
     pub gate: Option<Convolution<T>>,
     /// channels -> policy channels, 1x1.
@@ -262,7 +287,7 @@ fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
     let spec = Spec::from_metadata(&metadata.into_iter().collect()).map_err(WeightsError::Spec)?;
 
     let mut known = 0;
-    for (name, shape) in spec.tensors() {
+    for (name, shape, kind) in spec.stored() {
         let Ok(view) = file.tensor(&name) else {
             return Err(WeightsError::Missing { name, shape });
         };
@@ -270,8 +295,15 @@ fn open(bytes: &[u8]) -> Result<(Spec, SafeTensors<'_>), WeightsError> {
             let found = view.shape().to_vec();
             return Err(WeightsError::Shape { name, found, expected: shape });
         }
-        if !matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16) {
-            return Err(WeightsError::Type { name, found: view.dtype().to_string() });
+        let expected = match (kind, view.dtype()) {
+            (Numbers::Float, Dtype::F32 | Dtype::F16 | Dtype::BF16)
+            | (Numbers::Int8, Dtype::I8) => None,
+            (Numbers::Float, _) => Some("F32, F16 or BF16"),
+            (Numbers::Int8, _) => Some("I8"),
+        };
+        if let Some(expected) = expected {
+            let found = view.dtype().to_string();
+            return Err(WeightsError::Type { name, found, expected });
         }
         known += 1;
     }
@@ -291,10 +323,36 @@ struct File<'a>(&'a SafeTensors<'a>);
 
 impl File<'_> {
     fn residual<T: Real>(&self, sizes: &Residual) -> Result<ResidualLayers<T>, WeightsError> {
-        let tower = (0..sizes.blocks).map(|i| {
+        let convolution = |i: usize, n: usize| {
+            self.normalised(&format!("tower.{i}.conv{n}"), &format!("tower.{i}.bn{n}"))
+        };
+        let bytes = |i: usize, n: usize| self.int8_convolution(&format!("tower.{i}.conv{n}"));
+        Ok(ResidualLayers {
+            recurrence: sizes.recurrence,
+            stem: self.normalised("stem.0", "stem.1")?,
+            tower: match sizes.int8 {
+                Int8::Nothing => Tower::Plain(self.blocks(sizes, convolution)?),
+                Int8::Tower | Int8::TowerAndPolicy => Tower::Int8(self.blocks(sizes, bytes)?),
+            },
+            gate: if sizes.gate { Some(self.biased("gate")?) } else { None },
+            policy_conv: self.normalised("policy_conv", "policy_bn")?,
+            policy: self.policy("policy_fc")?,
+            value_conv: self.normalised("value_conv", "value_bn")?,
+            value_hidden: self.linear("value_fc1")?,
+            value: self.linear("value_fc2")?,
+        })
+    }
+
+    /// The blocks, whose convolutions `convolution` reads: of a block the first and the second.
+    fn blocks<T: Real, C>(
+        &self,
+        sizes: &Residual,
+        convolution: impl Fn(usize, usize) -> Result<C, WeightsError>,
+    ) -> Result<Vec<Block<T, C>>, WeightsError> {
+        let block = |i| {
             Ok(Block {
-                conv1: self.normalised(&format!("tower.{i}.conv1"), &format!("tower.{i}.bn1"))?,
-                conv2: self.normalised(&format!("tower.{i}.conv2"), &format!("tower.{i}.bn2"))?,
+                conv1: convolution(i, 1)?,
+                conv2: convolution(i, 2)?,
                 se: match sizes.se_width {
                     Some(_) => Some(SqueezeExcite {
                         squeeze: self.linear(&format!("tower.{i}.se.fc1"))?,
@@ -303,18 +361,41 @@ impl File<'_> {
                     None => None,
                 },
             })
-        });
-        Ok(ResidualLayers {
-            recurrence: sizes.recurrence,
-            stem: self.normalised("stem.0", "stem.1")?,
-            tower: tower.collect::<Result<_, WeightsError>>()?,
-            gate: if sizes.gate { Some(self.biased("gate")?) } else { None },
-            policy_conv: self.normalised("policy_conv", "policy_bn")?,
-            policy: self.policy("policy_fc")?,
-            value_conv: self.normalised("value_conv", "value_bn")?,
-            value_hidden: self.linear("value_fc1")?,
-            value: self.linear("value_fc2")?,
+        };
+        (0..sizes.blocks).map(block).collect()
+    }
+
+    fn int8_convolution(&self, name: &str) -> Result<int8::Convolution, WeightsError> {
+        let weight = self.bytes(&format!("{name}.weight"))?;
+        let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+        Ok(int8::Convolution {
+            weight: weight.into_dimensionality().expect("its shape is checked"),
+            scale: self.scales(&format!("{name}.scale"))?,
+            bias: Array1::from(bias),
+            input_scale: self.scales(&format!("{name}.input_scale"))?,
         })
+    }
+
+    fn bytes(&self, name: &str) -> Result<ArrayD<i8>, WeightsError> {
+        let view = self.0.tensor(name).map_err(WeightsError::format)?;
+        let bytes: Vec<i8> = view.data().iter().map(|&byte| byte as i8).collect();
+        if bytes.contains(&i8::MIN) {
+            let expected = "whole numbers from -127 to 127";
+            return Err(WeightsError::Number { name: name.to_owned(), found: -128.0, expected });
+        }
+        Ok(array(view.shape(), bytes))
+    }
+
+    /// Numbers to multiply and to divide by.
+    fn scales(&self, name: &str) -> Result<Array1<f32>, WeightsError> {
+        let (_, scales) = self.tensor::<f32>(name)?;
+        match scales.iter().find(|&&scale| scale < f32::MIN_POSITIVE) {
+            Some(&bad) => {
+                let (found, expected) = (bad.into(), "numbers above 1.2e-38");
+                Err(WeightsError::Number { name: name.to_owned(), found, expected })
+            }
+            None => Ok(Array1::from(scales)),
+        }
     }
 
     fn squares<T: Real>(&self, name: &str) -> Result<Squares<T>, WeightsError> {
@@ -344,6 +425,13 @@ impl File<'_> {
 
     fn policy<T: Real>(&self, name: &str) -> Result<PolicyLayer<T>, WeightsError> {
         let view = self.0.tensor(&format!("{name}.weight")).map_err(WeightsError::format)?;
+        if view.dtype() == Dtype::I8 {
+            let weight = self.bytes(&format!("{name}.weight"))?;
+            let weight = weight.into_dimensionality().expect("its shape is checked");
+            let weight = Rows::Bytes(weight, self.scales(&format!("{name}.scale"))?);
+            let (_, bias) = self.tensor(&format!("{name}.bias"))?;
+            return Ok(PolicyLayer { weight, bias: Array1::from(bias) });
+        }
         if view.dtype() != Dtype::F16 {
             let Linear { weight, bias } = self.linear(name)?;
             return Ok(PolicyLayer { weight: Rows::Full(weight), bias });

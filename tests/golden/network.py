@@ -1,6 +1,7 @@
 """The network that Fianchetto reproduces, in plain PyTorch, and golden outputs of random ones.
 
-This file documents what is matched: every layer is PyTorch's own, BatchNorm included, in float64.
+This file documents what is matched: every layer is PyTorch's own, BatchNorm included, in float64, but for convolutions
+of bytes, which are whole numbers of numpy.
 For each configuration below it writes `network/<name>.tsv`: header lines `# key<TAB>value` with
 the metadata of the network and the seed of its weights (`random_weights.py`), then one line for
 each position of `positions.txt`:
@@ -44,6 +45,7 @@ CONFIGURATIONS = {
     "16x1": (Spec(16, 1, **SMALL_HEADS), 7),
     "16x3-se": (Spec(16, 3, se_width=6, **ODD_HEADS), 2),
     "16x3-r3-gate": (Spec(16, 3, recurrence=3, gate=True, **ODD_HEADS), 6),
+    "16x2-r2-gate-se-int8": (Spec(16, 2, recurrence=2, gate=True, se_width=6, int8=True, **ODD_HEADS), 1),
     "64x3-r2": (Spec(64, 3, recurrence=2, **SMALL_HEADS), 10),
     "64x3-r2-se": (Spec(64, 3, recurrence=2, se_width=16, **SMALL_HEADS), 10),
     "64x8-gate-se": (Spec(64, 8, gate=True, se_width=16, **SMALL_HEADS), 2),
@@ -68,15 +70,50 @@ class SqueezeExcitation(nn.Module):
         return x * torch.sigmoid(scale) + shift
 
 
-class Block(nn.Module):
-    """A residual block."""
+class ByteConvolution(nn.Module):
+    """A 3x3 convolution in whole numbers, which are numpy's."""
 
-    def __init__(self, channels: int, se_width: int, bias: bool):
+    def __init__(self, channels: int):
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
-        self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
-        self.bn2 = nn.BatchNorm2d(channels)
+        self.register_buffer("weight", torch.zeros(channels, channels, 3, 3, dtype=torch.int8))
+        for name in ("scale", "bias", "input_scale"):
+            self.register_buffer(name, torch.zeros(channels))
+
+    def forward(self, x):  # [batch, channels, 8, 8]
+        factor = (np.float32(1) / self.input_scale.numpy().astype(np.float32)).astype(np.float64)
+        whole = np.clip(np.rint(x.numpy() * factor[:, None, None]), 0, 127).astype(np.int64)
+        bordered = np.pad(whole, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        weight = self.weight.numpy().astype(np.int64)
+        taps = [(rank, file) for rank in range(3) for file in range(3)]
+        sums = sum(
+            np.einsum("oi,nirf->norf", weight[:, :, rank, file], bordered[:, :, rank : rank + 8, file : file + 8])
+            for rank, file in taps
+        )
+        return torch.from_numpy(sums) * self.scale[:, None, None] + self.bias[:, None, None]
+
+
+class ByteLinear(nn.Module):
+    """A fully connected layer whose rows are bytes."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        self.register_buffer("weight", torch.zeros(outputs, inputs, dtype=torch.int8))
+        for name in ("scale", "bias"):
+            self.register_buffer(name, torch.zeros(outputs))
+
+    def forward(self, x):  # [batch, inputs]
+        return nn.functional.linear(x, self.weight.double()) * self.scale + self.bias
+
+
+class Block(nn.Module):
+    """A residual block. One of bytes has its BatchNorm in the convolutions."""
+
+    def __init__(self, channels: int, se_width: int, bias: bool, int8: bool):
+        super().__init__()
+        for n in (1, 2):
+            plain = nn.Conv2d(channels, channels, 3, padding=1, bias=bias)
+            self.add_module(f"conv{n}", ByteConvolution(channels) if int8 else plain)
+            self.add_module(f"bn{n}", nn.Identity() if int8 else nn.BatchNorm2d(channels))
         self.se = SqueezeExcitation(channels, se_width) if se_width else nn.Identity()
 
     def forward(self, x):
@@ -94,11 +131,12 @@ class Network(nn.Module):
         self.recurrence = spec.recurrence
         stem = nn.Conv2d(PLANES[spec.encoding], c, 3, padding=1, bias=bias)
         self.stem = nn.Sequential(stem, nn.BatchNorm2d(c), nn.ReLU())
-        self.tower = nn.Sequential(*(Block(c, spec.se_width, bias) for _ in range(spec.blocks)))
+        self.tower = nn.Sequential(*(Block(c, spec.se_width, bias, spec.int8) for _ in range(spec.blocks)))
         self.gate = nn.Conv2d(2 * c, c, 1) if spec.gate else None
         self.policy_conv = nn.Conv2d(c, spec.policy_channels, 1, bias=bias)
         self.policy_bn = nn.BatchNorm2d(spec.policy_channels)
-        self.policy_fc = nn.Linear(64 * spec.policy_channels, POLICY_SIZES[spec.encoding])
+        policy = ByteLinear if spec.int8 else nn.Linear
+        self.policy_fc = policy(64 * spec.policy_channels, POLICY_SIZES[spec.encoding])
         self.value_conv = nn.Conv2d(c, spec.value_channels, 1, bias=bias)
         self.value_bn = nn.BatchNorm2d(spec.value_channels)
         self.value_fc1 = nn.Linear(64 * spec.value_channels, spec.value_hidden)

@@ -35,6 +35,7 @@ class Spec:
     value_hidden: int = 128
     encoding: str = "canonical19"
     conv_bias: bool = False
+    int8: bool = False
     source: str = "random weights, tests/golden/random_weights.py"
     licence: str = "none"
 
@@ -66,6 +67,7 @@ class Spec:
             gate=metadata["gate"] == "true",
             encoding=encoding,
             conv_bias=metadata.get("conv_bias") == "true",
+            int8=metadata.get("quantization") == "int8",
             source=metadata["source"],
             licence=metadata["licence"],
             **{key: int(metadata[key]) for key in sizes + heads},
@@ -73,7 +75,8 @@ class Spec:
 
     def to_metadata(self) -> dict[str, str]:
         biases = {"conv_bias": "true"} if self.conv_bias else {}
-        return biases | {
+        bytes_ = {"quantization": "int8"} if self.int8 else {}
+        return biases | bytes_ | {
             "format_version": "1",
             "encoding": self.encoding,
             "policy": POLICIES[self.encoding],
@@ -104,11 +107,20 @@ class Spec:
             shapes[f"{name}.weight"] = (outputs, inputs)
             shapes[f"{name}.bias"] = (outputs,)
 
+        def int8(name, *shape):  # a convolution or a linear layer
+            shapes[f"{name}.weight"] = shape
+            shapes[f"{name}.scale"] = shapes[f"{name}.bias"] = shape[:1]
+            if len(shape) == 4:
+                shapes[f"{name}.input_scale"] = shape[1:2]
+
         c = self.channels
         convolution("stem.0", "stem.1", c, PLANES[self.encoding], 3, 3)
         for i in range(self.blocks):
             for n in (1, 2):
-                convolution(f"tower.{i}.conv{n}", f"tower.{i}.bn{n}", c, c, 3, 3)
+                if self.int8:
+                    int8(f"tower.{i}.conv{n}", c, c, 3, 3)
+                else:
+                    convolution(f"tower.{i}.conv{n}", f"tower.{i}.bn{n}", c, c, 3, 3)
             if self.se_width:
                 linear(f"tower.{i}.se.fc1", self.se_width, c)
                 linear(f"tower.{i}.se.fc2", 2 * c, self.se_width)
@@ -116,7 +128,7 @@ class Spec:
             shapes["gate.weight"] = (c, 2 * c, 1, 1)
             shapes["gate.bias"] = (c,)
         convolution("policy_conv", "policy_bn", self.policy_channels, c, 1, 1)
-        linear("policy_fc", POLICY_SIZES[self.encoding], 64 * self.policy_channels)
+        (int8 if self.int8 else linear)("policy_fc", POLICY_SIZES[self.encoding], 64 * self.policy_channels)
         convolution("value_conv", "value_bn", self.value_channels, c, 1, 1)
         linear("value_fc1", self.value_hidden, 64 * self.value_channels)
         linear("value_fc2", 1, self.value_hidden)
@@ -169,10 +181,16 @@ ABSOLUTE = dict(encoding="absolute14", conv_bias=True, policy_channels=2, value_
 
 def weights(spec: Spec | PairSpec, seed: int) -> dict[str, np.ndarray]:
     """All tensors of a network, float32."""
-    return {name: tensor(name, shape, seed) for name, shape in spec.tensors().items()}
+    shapes = spec.tensors()
+    return {name: tensor(name, shape, seed, is_int8(name, shapes)) for name, shape in shapes.items()}
 
 
-def tensor(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+def is_int8(name: str, shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Whether a tensor is of whole numbers: the weights that have a scale."""
+    return name.endswith(".weight") and f"{name.removesuffix('.weight')}.scale" in shapes
+
+
+def tensor(name: str, shape: tuple[int, ...], seed: int, int8: bool = False) -> np.ndarray:
     """One tensor: SplitMix64 seeded by the FNV-1a hash of the name, scaled to a range by role."""
     start = 0xCBF29CE484222325
     for byte in name.encode():
@@ -187,6 +205,8 @@ def tensor(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
     z ^= z >> np.uint64(31)
 
     unit = (z >> np.uint64(40)).astype(np.float64) / 2**24
+    if int8:
+        return np.floor(-127 + 255 * unit).astype(np.int8).reshape(shape)
     low, high = value_range(name, shape)
     return (low + (high - low) * unit).astype(np.float32).reshape(shape)
 
@@ -197,6 +217,13 @@ def value_range(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
         return 0.5, 2.0
     if name.endswith("running_mean"):
         return -0.5, 0.5
+    if name.endswith(".input_scale"):
+        return 0.01, 0.03
+    if name == "policy_fc.scale":
+        return 0.0005, 0.002
+    if name.endswith(".scale"):  # as the weights of a plain network, for bytes that are inputs divided by 0.02
+        middle = 0.02 / 127 * math.sqrt(1 / (3 * shape[0]))
+        return 0.5 * middle, 1.5 * middle
     if len(shape) > 1:
         bound = math.sqrt(3 / math.prod(shape[1:]))  # variance 1 / fan-in
         return -bound, bound
@@ -212,7 +239,8 @@ def save(path, spec: Spec | PairSpec, seed: int, dtype: str = "f32") -> None:
     from safetensors.numpy import save_file
 
     kind = {"f32": np.float32, "f16": np.float16}[dtype]
-    tensors = {name: value.astype(kind) for name, value in weights(spec, seed).items()}
+    tensors = weights(spec, seed)
+    tensors = {name: value if value.dtype == np.int8 else value.astype(kind) for name, value in tensors.items()}
     spec = replace(spec, source=f"{spec.source}, seed {seed}")
     save_file(tensors, path, metadata=spec.to_metadata())
 

@@ -2,7 +2,7 @@
 //! golden outputs need no weights beside them.
 
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::spec::{Int8, Numbers, Residual, SquarePair};
 use fianchetto::network::{Architecture, Spec};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use std::collections::HashMap;
@@ -14,6 +14,12 @@ pub type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
 #[allow(dead_code)] // Not every test that uses this module needs it.
 pub fn small() -> Spec {
     residual(Encoding::Canonical19, small_sizes())
+}
+
+/// The same in bytes.
+#[allow(dead_code)] // As above.
+pub fn int8() -> Spec {
+    residual(Encoding::Canonical19, Residual { int8: Int8::TowerAndPolicy, ..small_sizes() })
 }
 
 /// Its sizes.
@@ -29,6 +35,7 @@ pub fn small_sizes() -> Residual {
         policy_channels: 1,
         value_channels: 1,
         value_hidden: 4,
+        int8: Int8::Nothing,
     }
 }
 
@@ -51,6 +58,7 @@ pub fn sigma_go() -> Spec {
         policy_channels: 2,
         value_channels: 1,
         value_hidden: 256,
+        int8: Int8::Nothing,
     };
     residual(Encoding::Absolute14, sizes)
 }
@@ -67,20 +75,28 @@ fn spec(encoding: Encoding, architecture: Architecture) -> Spec {
 }
 
 /// The tensors of an architecture: name, shape, values.
+#[allow(dead_code)] // As above.
 pub fn tensors(spec: &Spec, seed: u64) -> Vec<(String, Vec<usize>, Vec<f32>)> {
-    spec.tensors()
-        .map(|(name, shape)| {
-            let values = values(&name, &shape, seed);
+    spec.stored()
+        .map(|(name, shape, kind)| {
+            let values = values(&name, &shape, kind, seed);
             (name, shape, values)
         })
         .collect()
 }
 
-/// The same as they lie in a file, as F32.
+/// The same as they lie in a file, as F32 and, where they are bytes, I8.
 pub fn stored(spec: &Spec, seed: u64) -> Vec<Stored> {
-    let bytes = |values: Vec<f32>| values.into_iter().flat_map(f32::to_le_bytes).collect();
-    let stored = |(name, shape, values)| (name, Dtype::F32, shape, bytes(values));
-    tensors(spec, seed).into_iter().map(stored).collect()
+    let store = |(name, shape, kind): (String, Vec<usize>, Numbers)| {
+        let values = values(&name, &shape, kind, seed).into_iter();
+        match kind {
+            Numbers::Float => {
+                (name, Dtype::F32, shape, values.flat_map(f32::to_le_bytes).collect())
+            }
+            Numbers::Int8 => (name, Dtype::I8, shape, values.map(|x| x as i8 as u8).collect()),
+        }
+    };
+    spec.stored().map(store).collect()
 }
 
 /// A weights file, stored as F32.
@@ -96,14 +112,18 @@ pub fn safetensors_file(metadata: HashMap<String, String>, tensors: &[Stored]) -
     serialize(views, Some(metadata.into_iter().collect())).unwrap()
 }
 
-fn values(name: &str, shape: &[usize], seed: u64) -> Vec<f32> {
-    let (low, high) = range(name, shape);
+fn values(name: &str, shape: &[usize], kind: Numbers, seed: u64) -> Vec<f32> {
+    let (low, high) = match kind {
+        Numbers::Float => range(name, shape),
+        Numbers::Int8 => (-127.0, 128.0),
+    };
     let start = fnv1a(name) ^ seed;
     (0..shape.iter().product::<usize>() as u64)
         .map(|i| {
             let bits = split_mix(start.wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             let unit = (bits >> 40) as f64 / f64::from(1 << 24);
-            (low + (high - low) * unit) as f32
+            let value = low + (high - low) * unit;
+            if kind == Numbers::Int8 { value.floor() as f32 } else { value as f32 }
         })
         .collect()
 }
@@ -111,6 +131,13 @@ fn values(name: &str, shape: &[usize], seed: u64) -> Vec<f32> {
 fn range(name: &str, shape: &[usize]) -> (f64, f64) {
     match shape {
         [_] if name.ends_with("running_var") => (0.5, 2.0),
+        [_] if name.ends_with(".input_scale") => (0.01, 0.03),
+        [_] if name == "policy_fc.scale" => (0.0005, 0.002),
+        [channels] if name.ends_with(".scale") => {
+            // As the weights of a plain network, for bytes that are inputs divided by 0.02.
+            let middle = 0.02 / 127.0 * (1.0 / (3.0 * *channels as f64)).sqrt();
+            (0.5 * middle, 1.5 * middle)
+        }
         [_] if name.ends_with("running_mean") => (-0.5, 0.5),
         [_] if name.ends_with("weight") => (0.5, 1.5),
         [_] if name == "gate.bias" => (-2.3, -1.7),

@@ -145,6 +145,7 @@ def main() -> None:
     network = parser.add_mutually_exclusive_group(required=True)
     network.add_argument("--weights", help="a safetensors file")
     network.add_argument("--random", metavar="SIZE", help="random weights, such as 128x8r2gs32")
+    parser.add_argument("--ours", metavar="FILE", help="weights for us alone: the same network in int8")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default 1,2")
     parser.add_argument("--batch", type=numbers, default=[1, 8, 64], help="default 1,8,64")
     parser.add_argument("--peers", type=peer_names, default=list(PEERS), help=f"default {','.join(PEERS)}")
@@ -161,6 +162,7 @@ def main() -> None:
             weights = str(Path(folder) / "random.safetensors")
             random_weights.save(weights, random_weights.Spec.from_name(arguments.random), seed=1)
         tensors, spec = read(weights)
+        weights = arguments.ours or weights
         ours = predict(arguments.binary, weights, [board.fen(en_passant="fen") for board in boards])
         different = {
             name: differences(ours, boards, PEERS[name](tensors, spec, threads=1), spec.encoding)

@@ -19,7 +19,8 @@ pub fn algorithm(channels: usize, batch: usize, instructions: Instructions) -> A
         (Instructions::Avx2, _) => [F4x2, F4x4, F4x4],
         (Instructions::Avx512, _) => [F2x2, F4x2, F4x4],
         (Instructions::Neon, _) => [F4x2, F4x2, F4x4],
-        (Instructions::Portable, _) => [F4x4, F4x4, F4x4],
+        // The others are for networks of bytes, for which there is nothing to choose.
+        _ => [F4x4, F4x4, F4x4],
     };
     match batch {
         ..=1 => by_batch[0],

@@ -76,6 +76,7 @@
 use super::product::Product;
 use super::simd::{Kernel, Simd};
 use super::winograd::{self, F2, F4, Form, Inverse, Transform};
+use crate::network::{Architecture, Spec};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -91,11 +92,25 @@ pub enum Algorithm {
     F4x2,
     /// Winograd's F(4x4, 3x3).
     F4x4,
+    /// Nine shifted products of bytes: the one for networks that are made of them.
+    Int8,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Direct, Self::F2x2, Self::F4x2, Self::F4x4];
+    pub const ALL: [Self; 5] = [Self::Direct, Self::F2x2, Self::F4x2, Self::F4x4, Self::Int8];
+
+    /// Those for plain networks.
+    pub const PLAIN: [Self; 4] = [Self::Direct, Self::F2x2, Self::F4x2, Self::F4x4];
+
+    /// Those for such a network.
+    pub fn built(spec: &Spec) -> &'static [Self] {
+        match spec.architecture {
+            Architecture::SquarePair(_) => &[Self::Direct], // Winograd's are for 3x3 taps.
+            Architecture::Residual(_) if spec.is_int8() => &[Self::Int8],
+            Architecture::Residual(_) => &Self::PLAIN,
+        }
+    }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -104,13 +119,14 @@ impl Algorithm {
             Self::F2x2 => "f2x2",
             Self::F4x2 => "f4x2",
             Self::F4x4 => "f4x4",
+            Self::Int8 => "int8",
         }
     }
 
     /// Maps that the input becomes.
     pub(super) fn points(self) -> usize {
         match self {
-            Self::Direct => 1,
+            Self::Direct | Self::Int8 => 1,
             Self::F2x2 => winograd::points::<F2, F2>(),
             Self::F4x2 => winograd::points::<F4, F2>(),
             Self::F4x4 => winograd::points::<F4, F4>(),
@@ -120,7 +136,7 @@ impl Algorithm {
     /// Rows of such a map for one position.
     fn tiles(self) -> usize {
         match self {
-            Self::Direct => 64,
+            Self::Direct | Self::Int8 => 64,
             Self::F2x2 => winograd::tiles::<F2, F2>(),
             Self::F4x2 => winograd::tiles::<F4, F2>(),
             Self::F4x4 => winograd::tiles::<F4, F4>(),
@@ -140,14 +156,19 @@ impl Algorithm {
 
     /// Numbers of the products of a block of output channels.
     pub(super) fn products_len(self, n: usize, block: usize) -> usize {
-        if self == Self::Direct { 0 } else { self.points() * self.tiles() * n * block }
+        match self {
+            Self::Direct | Self::Int8 => 0,
+            _ => self.points() * self.tiles() * n * block,
+        }
     }
 
     /// The filters of a block of output channels, `[9][depth][block]`, as this algorithm multiplies them,
     /// `[points][depth][block]` with `stride` numbers from point to point.
     pub(super) fn pack(self, filters: &[f32], block: usize, packed: &mut [f32], stride: usize) {
         match self {
-            Self::Direct => unreachable!("a layer is packed for it from the beginning"),
+            Self::Direct | Self::Int8 => {
+                unreachable!("layers are packed for it when they are made")
+            }
             Self::F2x2 => winograd::pack::<F2, F2>(filters, block, packed, stride),
             Self::F4x2 => winograd::pack::<F4, F2>(filters, block, packed, stride),
             Self::F4x4 => winograd::pack::<F4, F4>(filters, block, packed, stride),
@@ -160,6 +181,9 @@ impl fmt::Display for Algorithm {
         f.write_str(self.name())
     }
 }
+
+/// Why these functions are not asked for it.
+const IN_BYTES: &str = "it has an arithmetic of its own";
 
 /// Turns one position's block of channels, `[64][BLOCK]`, into its part of a prepared block.
 pub fn prepare<S: Simd>(
@@ -174,6 +198,7 @@ pub fn prepare<S: Simd>(
     let (pitch, first_row) = (algorithm.pitch(n), position * tiles);
     match algorithm {
         Algorithm::Direct => prepared[first_row * S::BLOCK..][..board.len()].copy_from_slice(board),
+        Algorithm::Int8 => unreachable!("{IN_BYTES}"),
         Algorithm::F2x2 => transform::<S, F2, F2>(simd, board, prepared, pitch, first_row),
         Algorithm::F4x2 => transform::<S, F4, F2>(simd, board, prepared, pitch, first_row),
         Algorithm::F4x4 => transform::<S, F4, F4>(simd, board, prepared, pitch, first_row),
@@ -206,12 +231,12 @@ pub struct Points<'a> {
     pub products: &'a mut [f32],
 }
 
-impl Kernel for Points<'_> {
+impl<S: Simd> Kernel<S> for Points<'_> {
     type Output = ();
 
     /// The points one by one, so that a point's input is read from far memory only once.
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run(self, simd: S) {
         let (points, rows) = (self.algorithm.points(), self.algorithm.tiles() * self.n);
         let pitch = self.algorithm.pitch(self.n);
         let len = self.panels.len() / (points * self.all_blocks);
@@ -247,6 +272,7 @@ pub fn finish<S: Simd>(
 ) {
     match algorithm {
         Algorithm::Direct => unreachable!("it has no products to finish"),
+        Algorithm::Int8 => unreachable!("{IN_BYTES}"),
         Algorithm::F2x2 => inverse::<S, F2, F2>(simd, products, bias, boards),
         Algorithm::F4x2 => inverse::<S, F4, F2>(simd, products, bias, boards),
         Algorithm::F4x4 => inverse::<S, F4, F4>(simd, products, bias, boards),
@@ -276,13 +302,13 @@ pub struct Direct<'a> {
     pub output: &'a mut [f32],
 }
 
-impl Kernel for Direct<'_> {
+impl<S: Simd> Kernel<S> for Direct<'_> {
     type Output = ();
 
     /// With one tap the output is one long line; with four it is all squares of a board whose neighbours are
     /// numbered below 64; with nine it is ranks, or what of them a shift leaves on the board.
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run(self, simd: S) {
         let rows = self.output.len() / S::BLOCK;
         let panels = self.panels.chunks_exact(self.panels.len() / (self.taps * self.taps));
         for (tap, panel) in panels.enumerate() {

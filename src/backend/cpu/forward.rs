@@ -1,5 +1,6 @@
 //! A residual network: groups of positions through the tower and the heads.
 
+use super::arithmetic::Arithmetic;
 use super::choice::GROUP;
 use super::clock::Clock;
 use super::convolution::Algorithm;
@@ -10,34 +11,35 @@ use super::pass::{Job, Pass, ThreadsOwn, read_planes};
 use super::simd::Simd;
 use super::tower::{Maps, Scratch, Tower};
 use crate::network::spec::Residual;
-use crate::network::weights::ResidualLayers;
+use crate::network::weights::{Block, ResidualLayers};
 use std::sync::OnceLock;
 
 /// A whole residual network.
-pub struct Forward<S> {
+pub struct Forward<A: Arithmetic<S>, S: Simd> {
     simd: S,
     planes: usize,
     sizes: Residual,
-    tower: Tower<S>,
+    tower: Tower<S, A>,
     heads: Heads<S>,
     order: Order,
     /// One for each thread. A group that all threads work on lies in the first.
-    groups: Vec<OnceLock<(Maps, Features)>>,
+    groups: Vec<OnceLock<(Maps<A, S>, Features)>>,
     scratch: Vec<ThreadsOwn<Scratch>>,
 }
 
-impl<S: Simd> Forward<S> {
+impl<A: Arithmetic<S>, S: Simd> Forward<A, S> {
     pub fn new(
         simd: S,
         planes: usize,
         sizes: Residual,
         layers: ResidualLayers<f32>,
+        blocks: Vec<Block<f32, A::Convolution>>,
         threads: usize,
     ) -> Self {
         Self {
             simd,
             planes,
-            tower: Tower::new(simd, &layers.stem, layers.tower, layers.gate, layers.recurrence),
+            tower: Tower::new(simd, &layers.stem, blocks, layers.gate, layers.recurrence),
             heads: Heads::new(
                 simd,
                 (layers.policy_conv, layers.policy),
@@ -46,16 +48,16 @@ impl<S: Simd> Forward<S> {
             order: Order::none(),
             groups: (0..threads).map(|_| OnceLock::new()).collect(),
             scratch: (0..threads)
-                .map(|_| ThreadsOwn::new(Scratch::new::<S>(&sizes, GROUP)))
+                .map(|_| ThreadsOwn::new(Scratch::new::<A, S>(&sizes, GROUP)))
                 .collect(),
             sizes,
         }
     }
 
     /// The memory of a group.
-    fn memory(&self, group: usize) -> &(Maps, Features) {
+    fn memory(&self, group: usize) -> &(Maps<A, S>, Features) {
         let new =
-            || (Maps::new::<S>(self.planes, &self.sizes, GROUP), Features::new(&self.sizes, GROUP));
+            || (Maps::new(self.planes, &self.sizes, GROUP), Features::new(&self.sizes, GROUP));
         self.groups[group].get_or_init(new)
     }
 
@@ -91,7 +93,7 @@ impl<S: Simd> Forward<S> {
 }
 
 // SAFETY: its phases depend on the job and on how many threads there are.
-unsafe impl<S: Simd> Program for Forward<S> {
+unsafe impl<A: Arithmetic<S>, S: Simd> Program for Forward<A, S> {
     /// All threads work on a few positions; of many each takes groups of its own.
     fn run(&self, member: &mut Member<'_>, job: u64) {
         let Job { n, algorithm } = Job::from_number(job);
@@ -111,7 +113,7 @@ unsafe impl<S: Simd> Program for Forward<S> {
     }
 }
 
-impl<S: Simd> Pass for Forward<S> {
+impl<A: Arithmetic<S>, S: Simd> Pass for Forward<A, S> {
     fn order(&self) -> &Order {
         &self.order
     }
@@ -129,6 +131,6 @@ impl<S: Simd> Pass for Forward<S> {
     }
 
     fn peak(&self) -> f64 {
-        super::peak::multiplications_per_second(self.simd)
+        A::peak(self.simd)
     }
 }

@@ -1,6 +1,6 @@
 //! The policy and value heads. Of the policy layer only the rows asked for are computed.
 
-use super::boards::{Dot, Relu};
+use super::boards::{Dot, Relu, Tanh};
 use super::buffer::Shared;
 use super::clock::Stage;
 use super::crew::Member;
@@ -113,7 +113,7 @@ impl<S: Simd> Heads<S> {
                 // SAFETY: the phase before made it.
                 let hidden =
                     unsafe { row(&features.hidden, self.value_hidden.bias.len(), position) };
-                let value = self.one_output(&self.value, 0, hidden).tanh();
+                let value = self.simd.run(Tanh(self.one_output(&self.value, 0, hidden)));
                 // SAFETY: inside of a piece, the only one of its phase.
                 unsafe { order.set_value(first + position, value) };
             }
@@ -175,6 +175,10 @@ impl<S: Simd> Heads<S> {
             Rows::Half(rows) => {
                 let row = rows.row(row).to_slice().expect(CONTIGUOUS);
                 self.simd.run(Dot(row, input))
+            }
+            Rows::Bytes(rows, scales) => {
+                let bytes = rows.row(row).to_slice().expect(CONTIGUOUS);
+                scales[row] * self.simd.run(Dot(bytes, input))
             }
         };
         self.policy.bias[row] + sum

@@ -1,10 +1,14 @@
 //! Layers in the form that [`super::product`] reads.
 
+use super::arithmetic::{Arithmetic, Room, Step};
 use super::buffer::Aligned;
-use super::convolution::{Algorithm, Direct};
+use super::clock::{Clock, Stage};
+use super::convolution::{Algorithm, Direct, Points, finish, prepare};
+use super::peak;
 use super::simd::Simd;
 use crate::network::weights;
 use ndarray::{ArrayView1, ArrayView4, Axis, s};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A convolution with 1x1, 2x2 or 3x3 taps, or a fully connected layer.
@@ -119,29 +123,20 @@ pub struct Convolutions {
 }
 
 impl Convolutions {
-    pub fn new(layers: Vec<Layer>) -> Self {
-        Self { layers, winograd: Default::default() }
-    }
-
     /// Blocks of output channels.
-    pub fn blocks(&self) -> usize {
+    fn blocks(&self) -> usize {
         self.layers.first().map_or(0, Layer::blocks)
     }
 
     /// Rows of a panel.
-    pub fn depth(&self) -> usize {
+    fn depth(&self) -> usize {
         self.layers.first().map_or(0, |layer| layer.panels(0).len() / (9 * layer.block))
     }
 
-    /// The layer as it is multiplied directly.
-    pub fn direct(&self, layer: usize) -> &Layer {
-        &self.layers[layer]
-    }
-
     /// The panels of a layer for one of Winograd's algorithms, `[points][blocks][depth][BLOCK]`.
-    pub fn panels(&self, algorithm: Algorithm, layer: usize) -> &[f32] {
+    fn panels(&self, algorithm: Algorithm, layer: usize) -> &[f32] {
         let slot = match algorithm {
-            Algorithm::Direct => unreachable!("it is no Winograd algorithm"),
+            Algorithm::Direct | Algorithm::Int8 => unreachable!("it is no Winograd algorithm"),
             Algorithm::F2x2 => 0,
             Algorithm::F4x2 => 1,
             Algorithm::F4x4 => 2,
@@ -149,13 +144,6 @@ impl Convolutions {
         let packed = self.winograd[slot].get_or_init(|| self.packed(algorithm));
         let len = packed.len() / self.layers.len();
         &packed[layer * len..][..len]
-    }
-
-    /// Packs all layers for an algorithm, unless they are.
-    pub fn pack(&self, algorithm: Algorithm) {
-        if algorithm != Algorithm::Direct && !self.layers.is_empty() {
-            self.panels(algorithm, 0);
-        }
     }
 
     fn packed(&self, algorithm: Algorithm) -> Aligned {
@@ -170,5 +158,73 @@ impl Convolutions {
             }
         }
         packed
+    }
+}
+
+impl<S: Simd> Arithmetic<S> for Convolutions {
+    type Convolution = weights::Convolution<f32>;
+    type Input = f32;
+    const ALGORITHMS: &'static [Algorithm] = &Algorithm::PLAIN;
+
+    fn new(convolutions: Vec<weights::Convolution<f32>>) -> Self {
+        // Each one's weights are freed once they are packed.
+        let layers = convolutions.into_iter().map(|layer| Layer::convolution::<S>(&layer));
+        Self { layers: layers.collect(), winograd: Default::default() }
+    }
+
+    fn pack(&self, algorithm: Algorithm) {
+        if algorithm != Algorithm::Direct && !self.layers.is_empty() {
+            self.panels(algorithm, 0);
+        }
+    }
+
+    fn prepare(&self, simd: S, step: Step, _: usize, boards: &[f32], prepared: &mut [f32]) {
+        let Step { algorithm, n, .. } = step;
+        for (position, board) in boards.chunks_exact(64 * S::BLOCK).enumerate() {
+            prepare(simd, algorithm, board, position, n, prepared);
+        }
+    }
+
+    fn convolve(
+        &self,
+        simd: S,
+        step: Step,
+        blocks: Range<usize>,
+        input: &[f32],
+        room: Room<'_>,
+        mut each: impl FnMut(usize, &mut [f32], &mut Clock),
+    ) {
+        let Step { algorithm, n, layer } = step;
+        let Room { boards, products, clock } = room;
+        let direct = &self.layers[layer];
+        if algorithm == Algorithm::Direct {
+            for block in blocks {
+                direct.run(simd, block, input, algorithm.prepared_len(n, S::BLOCK), boards);
+                clock.lap(Stage::Products, direct.products(n * 64));
+                each(block, boards, clock);
+            }
+            return;
+        }
+        let len = algorithm.products_len(n, S::BLOCK);
+        let products = &mut products[..blocks.len() * len];
+        simd.run(Points {
+            algorithm,
+            n,
+            input,
+            panels: self.panels(algorithm, layer),
+            all_blocks: self.blocks(),
+            blocks: blocks.clone(),
+            products,
+        });
+        clock.lap(Stage::Products, blocks.len() * len * self.depth());
+        for (block, products) in blocks.zip(products.chunks_exact(len)) {
+            finish(simd, algorithm, products, direct.bias(block), boards);
+            clock.lap(Stage::Inverses, 0);
+            each(block, boards, clock);
+        }
+    }
+
+    fn peak(simd: S) -> f64 {
+        peak::multiplications_per_second(simd)
     }
 }

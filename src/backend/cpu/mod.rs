@@ -5,17 +5,19 @@
 //! - `convolution`: the layout of everything, and the 3x3 convolutions: read this page first.
 //! - `winograd`, `boards`: transforms, and what else happens to a block of channels.
 //! - `layer`: packed weights.
+//! - `int8`, `arithmetic`: the same convolutions in bytes, and what tower and convolutions want of each other.
 //! - `crew`, `pass`, `order`, `buffer`: threads that work on one thing, and what they share.
 //! - `forward`, `tower`, `heads`: a residual network, phase by phase; `pair`: two networks that score squares.
-//! - `choice`: which algorithm, by measurement; `clock`, `peak`: the measuring.
+//! - `instructions`, `choice`: which instruction set; which algorithm, by measurement; `clock`, `peak`: the measuring.
 //!
 //! [`Cpu`] holds an `Engine`, which is a `Crew` of threads for one instruction set that run a `Pass`: a `Forward`
 //! or a `Pair`. A good way through: `convolution`, `product`, `simd`, `winograd`, `layer`, `tower`, `crew`.
 //!
-//! One instruction set gives the same bits for any number of threads. The algorithm depends on the size of
+//! A network of bytes gives the same bits on every processor. Of a plain one, one instruction set gives the same bits for any number of threads. The algorithm depends on the size of
 //! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
 //! for which `choice::algorithm` is the same.
 
+mod arithmetic;
 mod boards;
 mod buffer;
 mod choice;
@@ -24,6 +26,8 @@ mod convolution;
 mod crew;
 mod forward;
 mod heads;
+mod instructions;
+mod int8;
 mod layer;
 mod order;
 mod pair;
@@ -38,83 +42,27 @@ mod winograd;
 
 pub use clock::{Spent, Stage};
 pub use convolution::Algorithm;
+pub use instructions::Instructions;
 
 use super::{Backend, BackendError, Batch, Outputs};
-use crate::network::{Architecture, Layers, Network};
+use crate::network::weights::Block;
+use crate::network::{Architecture, Layers, Network, Tower};
+use arithmetic::Arithmetic;
 use choice::GROUP;
 use clock::Clock;
 use crew::Crew;
 use forward::Forward;
+use int8::ByteConvolutions;
+use layer::Convolutions;
 use pair::Pair;
 use pass::{Job, MOST, Pass};
+#[cfg(target_arch = "x86_64")]
+use simd::bytes::{Avx512Vnni, AvxVnni, Maddubs};
+use simd::bytes::{Bytes, Scalar, Steady};
+#[cfg(target_arch = "aarch64")]
+use simd::bytes::{Sdot, Smull};
 use simd::{Portable, Simd};
-use std::fmt;
 use std::sync::Arc;
-
-/// An instruction set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instructions {
-    /// What every processor has.
-    Portable,
-    /// AVX2 and FMA.
-    Avx2,
-    /// AVX-512F.
-    Avx512,
-    /// NEON.
-    Neon,
-}
-
-impl Instructions {
-    /// All of them, the fastest last.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Portable => "portable",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-            Self::Neon => "neon",
-        }
-    }
-
-    /// Those that this program has kernels for, the fastest last.
-    pub fn built() -> impl Iterator<Item = Self> {
-        let is_built = |set: &Self| match set {
-            Self::Portable => true,
-            Self::Avx2 | Self::Avx512 => cfg!(target_arch = "x86_64"),
-            Self::Neon => cfg!(target_arch = "aarch64"),
-        };
-        Self::ALL.into_iter().filter(is_built)
-    }
-
-    /// Those of them that this processor has, the fastest last.
-    pub fn available() -> impl Iterator<Item = Self> {
-        let has = |set: &Self| match set {
-            Self::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => simd::Avx2::detect().is_some(),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => simd::Avx512::detect().is_some(),
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => simd::Neon::detect().is_some(),
-            #[allow(unreachable_patterns)] // Sets of other processors.
-            _ => false,
-        };
-        Self::ALL.into_iter().filter(has)
-    }
-
-    /// The fastest here.
-    pub fn preferred() -> Self {
-        Self::available().last().unwrap_or(Self::Portable)
-    }
-}
-
-impl fmt::Display for Instructions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// How to run a network. What is not said is chosen for this processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +91,7 @@ impl Cpu {
     /// Prepares a network to run on this many threads (at least one).
     pub fn new(network: Network, threads: usize) -> Self {
         let settings = Settings { threads, ..Settings::default() };
-        Self::run_on(Instructions::preferred(), network, settings)
+        Self::run_on(Instructions::preferred(&network.spec), network, settings)
     }
 
     /// Prepares a network to run as the settings say.
@@ -151,22 +99,29 @@ impl Cpu {
     /// # Errors
     /// When this processor lacks the instruction set, or the network has nothing for the algorithm.
     pub fn with(network: Network, settings: Settings) -> Result<Self, BackendError> {
-        let available: Vec<Instructions> = Instructions::available().collect();
-        let instructions = settings.instructions.unwrap_or_else(Instructions::preferred);
-        if !available.contains(&instructions) {
-            let available: Vec<_> = available.into_iter().map(Instructions::name).collect();
-            return Err(BackendError(format!(
-                "this processor has no {instructions}, expected {}",
-                available.join(" or ")
-            )));
+        let spec = &network.spec;
+        let instructions = settings.instructions.unwrap_or_else(|| Instructions::preferred(spec));
+        if !Instructions::available(spec).any(|set| set == instructions) {
+            let expected: Vec<_> = Instructions::available(spec).map(Instructions::name).collect();
+            let why = match Instructions::built(spec).any(|set| set == instructions) {
+                true => format!("this processor has no {instructions}"),
+                false => format!("there is no {instructions} for this network"),
+            };
+            return Err(BackendError(format!("{why}, expected {}", expected.join(" or "))));
         }
-        if let (Architecture::SquarePair(_), Some(algorithm)) =
-            (&network.spec.architecture, settings.algorithm)
-            && algorithm != Algorithm::Direct
+        let algorithms = Algorithm::built(spec);
+        if let Some(algorithm) = settings.algorithm
+            && !algorithms.contains(&algorithm)
         {
+            let expected: Vec<_> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
+            let which = match spec.architecture {
+                Architecture::SquarePair(_) => "a square pair, whose convolutions are 2x2",
+                _ if spec.is_int8() => "an int8 network",
+                _ => "a network that is not int8",
+            };
+            let expected = expected.join(" or ");
             return Err(BackendError(format!(
-                "{algorithm} is for 3x3 convolutions, those of a square pair are 2x2: expected {}",
-                Algorithm::Direct
+                "there is no {algorithm} for {which}: expected {expected}"
             )));
         }
         Ok(Self::run_on(instructions, network, settings))
@@ -198,20 +153,30 @@ impl Cpu {
         let has_value = matches!(network.spec.architecture, Architecture::Residual(_));
         let (channels, group) = match &network.spec.architecture {
             Architecture::Residual(sizes) => (sizes.channels, GROUP),
-            Architecture::SquarePair(sizes) => {
-                // Winograd's ways are for 3x3 taps.
-                settings.algorithm = Some(Algorithm::Direct);
-                (sizes.filters, pair::GROUP)
-            }
+            Architecture::SquarePair(sizes) => (sizes.filters, pair::GROUP),
         };
-        let engine = match instructions {
+        if let [algorithm] = Algorithm::built(&network.spec) {
+            settings.algorithm = Some(*algorithm);
+        }
+        let engine = match (network.spec.is_int8(), instructions) {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => engine(simd::Avx2::detect(), network, settings),
+            (false, Instructions::Avx2) => plain(simd::Avx2::detect(), network, settings),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => engine(simd::Avx512::detect(), network, settings),
+            (false, Instructions::Avx512) => plain(simd::Avx512::detect(), network, settings),
             #[cfg(target_arch = "aarch64")]
-            Instructions::Neon => engine(simd::Neon::detect(), network, settings),
-            _ => engine(Portable::detect(), network, settings),
+            (false, Instructions::Neon) => plain(simd::Neon::detect(), network, settings),
+            (false, _) => plain(Portable::detect(), network, settings),
+            #[cfg(target_arch = "x86_64")]
+            (true, Instructions::Avx2) => in_bytes(Maddubs::detect(), network, settings),
+            #[cfg(target_arch = "x86_64")]
+            (true, Instructions::AvxVnni) => in_bytes(AvxVnni::detect(), network, settings),
+            #[cfg(target_arch = "x86_64")]
+            (true, Instructions::Avx512Vnni) => in_bytes(Avx512Vnni::detect(), network, settings),
+            #[cfg(target_arch = "aarch64")]
+            (true, Instructions::Neon) => in_bytes(Smull::detect(), network, settings),
+            #[cfg(target_arch = "aarch64")]
+            (true, Instructions::Dotprod) => in_bytes(Sdot::detect(), network, settings),
+            (true, _) => in_bytes(Scalar::<4, 6>::detect(), network, settings),
         };
         let batch_sizes = [1, group];
         Self {
@@ -281,20 +246,54 @@ trait Engine: Send {
     fn stop_clock(&mut self) -> [Spent; Stage::ALL.len()];
 }
 
-fn engine<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box<dyn Engine> {
-    let simd = simd.expect("only an instruction set that is there is asked for");
-    let threads = settings.threads.max(1);
-    let planes = network.spec.encoding.planes();
-    match (network.spec.architecture, network.layers) {
-        (Architecture::Residual(sizes), Layers::Residual(layers)) => {
-            let forward = Forward::new(simd, planes, sizes, layers, threads);
-            Box::new(Crew::new(threads, Arc::new(forward)))
+/// A network in floating point.
+fn plain<S: Simd>(simd: Option<S>, network: Network, settings: Settings) -> Box<dyn Engine> {
+    let simd = simd.expect(IS_THERE);
+    match network.layers {
+        Layers::Residual(_) => {
+            residual::<Convolutions, S>(simd, network, settings, |tower| match tower {
+                Tower::Plain(blocks) => blocks,
+                Tower::Int8(_) => unreachable!("{OF_ITS_SPEC}"),
+            })
         }
-        (_, Layers::SquarePair(layers)) => {
-            Box::new(Crew::new(threads, Arc::new(Pair::new(simd, planes, layers))))
+        Layers::SquarePair(layers) => {
+            let pair = Pair::new(simd, network.spec.encoding.planes(), layers);
+            Box::new(Crew::new(settings.threads.max(1), Arc::new(pair)))
         }
-        _ => unreachable!("a network has the layers of its architecture"),
     }
+}
+
+/// A network in bytes.
+fn in_bytes<B: Bytes>(
+    simd: Option<Steady<B>>,
+    network: Network,
+    settings: Settings,
+) -> Box<dyn Engine> {
+    let simd = simd.expect(IS_THERE);
+    residual::<ByteConvolutions, _>(simd, network, settings, |tower| match tower {
+        Tower::Int8(blocks) => blocks,
+        Tower::Plain(_) => unreachable!("{OF_ITS_SPEC}"),
+    })
+}
+
+const IS_THERE: &str = "only an instruction set that is there is asked for";
+const OF_ITS_SPEC: &str = "a network has the layers that its spec says";
+
+fn residual<A: Arithmetic<S>, S: Simd>(
+    simd: S,
+    network: Network,
+    settings: Settings,
+    blocks: impl FnOnce(Tower<f32>) -> Vec<Block<f32, A::Convolution>>,
+) -> Box<dyn Engine> {
+    let (Architecture::Residual(sizes), Layers::Residual(mut layers)) =
+        (network.spec.architecture, network.layers)
+    else {
+        unreachable!("{OF_ITS_SPEC}");
+    };
+    let (threads, planes) = (settings.threads.max(1), network.spec.encoding.planes());
+    let blocks = blocks(std::mem::replace(&mut layers.tower, Tower::Plain(Vec::new())));
+    let forward = Forward::<A, S>::new(simd, planes, sizes, layers, blocks, threads);
+    Box::new(Crew::new(threads, Arc::new(forward)))
 }
 
 impl<P: Pass> Engine for Crew<P> {

@@ -1,23 +1,24 @@
 //! Stem, residual blocks, squeeze-and-excitation and the recurrent gate, phase by phase.
 
+use super::arithmetic::{Arithmetic, Room, Step};
 use super::boards::{Mean, Mix, Relu, Residual, Sigmoid};
 use super::buffer::{Aligned, Shared};
 use super::choice;
 use super::clock::{Clock, Stage};
-use super::convolution::{Algorithm, Points, finish, prepare};
+use super::convolution::Algorithm;
 use super::crew::Member;
-use super::layer::{Convolutions, Layer};
+use super::layer::Layer;
 use super::simd::Simd;
 use crate::network::spec::Residual as Sizes;
 use crate::network::weights;
 use std::ops::Range;
 
 /// The trunk of the network: planes to the final state.
-pub struct Tower<S> {
+pub struct Tower<S, A> {
     simd: S,
     stem: Layer,
     /// Two for each block.
-    convolutions: Convolutions,
+    convolutions: A,
     /// One for each block.
     squeeze_excites: Vec<Option<SqueezeExcite>>,
     gate: Option<Gate>,
@@ -40,7 +41,7 @@ struct Gate {
 }
 
 /// Feature maps of one group of positions, `[blocks][n * 64][BLOCK]`.
-pub struct Maps {
+pub struct Maps<A: Arithmetic<S>, S: Simd> {
     pub planes: Shared,
     /// The state of a position, the one before the current pass, and one to write the next to.
     pub states: [Shared; 3],
@@ -49,7 +50,7 @@ pub struct Maps {
     /// Its means, `[blocks][n][BLOCK]`.
     means: Shared,
     /// The inputs of a block's two convolutions in the form that the algorithm multiplies.
-    prepared: [Shared; 2],
+    prepared: [Shared<A::Input>; 2],
 }
 
 /// Where one thread computes a block of channels.
@@ -65,14 +66,14 @@ pub struct Scratch {
     pub clock: Clock,
 }
 
-impl Maps {
-    pub fn new<S: Simd>(planes: usize, sizes: &Sizes, group: usize) -> Self {
+impl<A: Arithmetic<S>, S: Simd> Maps<A, S> {
+    pub fn new(planes: usize, sizes: &Sizes, group: usize) -> Self {
         let map = |channels: usize, rows: usize| {
             Shared::new(channels.next_multiple_of(S::BLOCK) * group * rows)
         };
         let blocks = sizes.channels.div_ceil(S::BLOCK);
-        let len = |a: Algorithm| blocks * a.prepared_len(group, S::BLOCK);
-        let prepared = Algorithm::ALL.into_iter().map(len).max().expect("there are algorithms");
+        let len = |a: &Algorithm| blocks * a.prepared_len(group, S::BLOCK);
+        let prepared = A::ALGORITHMS.iter().map(len).max().expect("there are algorithms");
         Self {
             planes: map(planes, 64),
             states: std::array::from_fn(|_| map(sizes.channels, 64)),
@@ -84,13 +85,13 @@ impl Maps {
 }
 
 impl Scratch {
-    pub fn new<S: Simd>(sizes: &Sizes, group: usize) -> Self {
+    pub fn new<A: Arithmetic<S>, S: Simd>(sizes: &Sizes, group: usize) -> Self {
         let blocks = sizes.channels.div_ceil(S::BLOCK);
         let len = |(algorithm, n): (Algorithm, usize)| {
             let products = algorithm.products_len(n, S::BLOCK);
             products * choice::span(blocks, products, 1)
         };
-        let batches = Algorithm::ALL.into_iter().flat_map(|a| (1..=group).map(move |n| (a, n)));
+        let batches = A::ALGORITHMS.iter().flat_map(|&a| (1..=group).map(move |n| (a, n)));
         let products = batches.map(len).max().unwrap_or(0);
         let width = sizes.se_width.unwrap_or(0).next_multiple_of(S::BLOCK);
         Self {
@@ -109,19 +110,18 @@ fn part(block: usize, len: usize) -> Range<usize> {
     block * len..(block + 1) * len
 }
 
-impl<S: Simd> Tower<S> {
+impl<A: Arithmetic<S>, S: Simd> Tower<S, A> {
     pub fn new(
         simd: S,
         stem: &weights::Convolution<f32>,
-        blocks: Vec<weights::Block<f32>>,
+        blocks: Vec<weights::Block<f32, A::Convolution>>,
         gate: Option<weights::Convolution<f32>>,
         recurrence: usize,
     ) -> Self {
         let stem = Layer::convolution::<S>(stem);
-        let (mut layers, mut squeeze_excites) = (Vec::new(), Vec::new());
-        // Each block's weights are freed once they are packed.
+        let (mut convolutions, mut squeeze_excites) = (Vec::new(), Vec::new());
         for block in blocks {
-            layers.extend([&block.conv1, &block.conv2].map(Layer::convolution::<S>));
+            convolutions.extend([block.conv1, block.conv2]);
             squeeze_excites.push(block.se.map(|se| SqueezeExcite {
                 squeeze: Layer::linear::<S>(&se.squeeze, 0..se.squeeze.bias.len()),
                 scale: Layer::linear::<S>(&se.excite, 0..stem.outputs),
@@ -138,7 +138,7 @@ impl<S: Simd> Tower<S> {
         });
         let mut ones = Aligned::new(S::BLOCK);
         ones.fill(1.0);
-        let (convolutions, zeros) = (Convolutions::new(layers), Aligned::new(S::BLOCK));
+        let (convolutions, zeros) = (A::new(convolutions), Aligned::new(S::BLOCK));
         Self { simd, stem, convolutions, squeeze_excites, gate, recurrence, ones, zeros }
     }
 
@@ -151,7 +151,7 @@ impl<S: Simd> Tower<S> {
     pub fn run(
         &self,
         member: &mut Member<'_>,
-        maps: &Maps,
+        maps: &Maps<A, S>,
         scratch: &mut Scratch,
         n: usize,
         algorithm: Algorithm,
@@ -174,7 +174,7 @@ impl<S: Simd> Tower<S> {
                     None => group.second_convolution(member, scratch, 2 * block + 1, from, state),
                     Some(se) => {
                         group.change(member, scratch, 2 * block + 1);
-                        group.excite(member, scratch, se, from, state);
+                        group.excite(member, scratch, (2 * block + 2, se), from, state);
                     }
                 }
             }
@@ -189,16 +189,16 @@ impl<S: Simd> Tower<S> {
 
 /// A group of positions on its way through the tower. Each method is one phase, and each piece of a phase
 /// makes one block of channels.
-struct Group<'a, S> {
-    tower: &'a Tower<S>,
-    maps: &'a Maps,
+struct Group<'a, A: Arithmetic<S>, S: Simd> {
+    tower: &'a Tower<S, A>,
+    maps: &'a Maps<A, S>,
     n: usize,
     algorithm: Algorithm,
     /// Blocks in a piece of a convolution.
     span: usize,
 }
 
-impl<S: Simd> Group<'_, S> {
+impl<A: Arithmetic<S>, S: Simd> Group<'_, A, S> {
     /// Numbers of a block of a feature map.
     fn block_len(&self) -> usize {
         self.n * 64 * S::BLOCK
@@ -212,17 +212,24 @@ impl<S: Simd> Group<'_, S> {
         0..self.blocks() * len
     }
 
-    /// Makes a block of the input of one of the two convolutions from a block of a map.
+    fn step(&self, layer: usize) -> Step {
+        Step { algorithm: self.algorithm, n: self.n, layer }
+    }
+
+    /// Makes a block of the input of a convolution from a block of a map. After the last one comes the first.
     ///
     /// # Safety
     /// Inside of the one piece that makes this block, in a phase that reads none of that input.
-    unsafe fn prepare(&self, convolution: usize, block: usize, boards: &[f32], clock: &mut Clock) {
+    unsafe fn prepare(&self, layer: usize, block: usize, boards: &[f32], clock: &mut Clock) {
+        let layers = 2 * self.tower.squeeze_excites.len();
+        if layers == 0 {
+            return;
+        }
         let len = self.algorithm.prepared_len(self.n, S::BLOCK);
         // SAFETY: as the caller promises.
-        let prepared = unsafe { self.maps.prepared[convolution].write(part(block, len)) };
-        for (position, board) in boards.chunks_exact(64 * S::BLOCK).enumerate() {
-            prepare(self.tower.simd, self.algorithm, board, position, self.n, prepared);
-        }
+        let prepared = unsafe { self.maps.prepared[layer % 2].write(part(block, len)) };
+        let step = self.step(layer % layers);
+        self.tower.convolutions.prepare(self.tower.simd, step, block, boards, prepared);
         clock.lap(Stage::Transforms, 0);
     }
 
@@ -233,42 +240,16 @@ impl<S: Simd> Group<'_, S> {
         layer: usize,
         piece: usize,
         scratch: &mut Scratch,
-        mut each: impl FnMut(usize, &mut [f32], &mut Clock),
+        each: impl FnMut(usize, &mut [f32], &mut Clock),
     ) {
-        let (simd, convolutions) = (self.tower.simd, &self.tower.convolutions);
-        let (algorithm, n) = (self.algorithm, self.n);
         let blocks = piece * self.span..self.blocks().min((piece + 1) * self.span);
-        let len = algorithm.prepared_len(n, S::BLOCK);
+        let len = self.algorithm.prepared_len(self.n, S::BLOCK);
         // SAFETY: a phase before this one made it, and this one does not change it.
         let input = unsafe { self.maps.prepared[layer % 2].read(self.all(len)) };
         let Scratch { boards, products, clock, .. } = scratch;
-        let boards = &mut boards[..self.block_len()];
-        if algorithm == Algorithm::Direct {
-            for block in blocks {
-                let direct = convolutions.direct(layer);
-                direct.run(simd, block, input, len, boards);
-                clock.lap(Stage::Products, direct.products(n * 64));
-                each(block, boards, clock);
-            }
-            return;
-        }
-        let len = algorithm.products_len(n, S::BLOCK);
-        let products = &mut products[..blocks.len() * len];
-        simd.run(Points {
-            algorithm,
-            n,
-            input,
-            panels: convolutions.panels(algorithm, layer),
-            all_blocks: self.blocks(),
-            blocks: blocks.clone(),
-            products,
-        });
-        clock.lap(Stage::Products, blocks.len() * len * convolutions.depth());
-        for (block, products) in blocks.zip(products.chunks_exact(len)) {
-            finish(simd, algorithm, products, convolutions.direct(layer).bias(block), boards);
-            clock.lap(Stage::Inverses, 0);
-            each(block, boards, clock);
-        }
+        let room = Room { boards: &mut boards[..self.block_len()], products, clock };
+        let tower = self.tower;
+        tower.convolutions.convolve(tower.simd, self.step(layer), blocks, input, room, each);
     }
 
     fn pieces(&self) -> usize {
@@ -298,7 +279,7 @@ impl<S: Simd> Group<'_, S> {
                 self.tower.simd.run(Relu(boards));
                 clock.lap(Stage::Maps, 0);
                 // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
-                unsafe { self.prepare(1, block, boards, clock) };
+                unsafe { self.prepare(layer + 1, block, boards, clock) };
             });
         });
     }
@@ -320,7 +301,7 @@ impl<S: Simd> Group<'_, S> {
                 self.tower.simd.run(Residual { state, change: boards, scale, offset });
                 clock.lap(Stage::Maps, 0);
                 // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
-                unsafe { self.prepare(0, block, state, clock) };
+                unsafe { self.prepare(layer + 1, block, state, clock) };
             });
         });
     }
@@ -359,12 +340,12 @@ impl<S: Simd> Group<'_, S> {
         });
     }
 
-    /// Squeeze-and-excitation of the change, and its addition to the state.
+    /// Squeeze-and-excitation of the change, and its addition to the state, for the convolution `next`.
     fn excite(
         &self,
         member: &mut Member<'_>,
         scratch: &mut Scratch,
-        se: &SqueezeExcite,
+        (next, se): (usize, &SqueezeExcite),
         from: usize,
         to: usize,
     ) {
@@ -401,7 +382,7 @@ impl<S: Simd> Group<'_, S> {
             }
             clock.lap(Stage::Maps, 0);
             // SAFETY: inside of the piece that makes this block; the other input is read here, if any.
-            unsafe { self.prepare(0, block, state, clock) };
+            unsafe { self.prepare(next, block, state, clock) };
         });
     }
 

@@ -117,12 +117,12 @@ pub struct Transform<'a, Y, X> {
     pub form: std::marker::PhantomData<(Y, X)>,
 }
 
-impl<Y: Form, X: Form> Kernel for Transform<'_, Y, X> {
+impl<S: Simd, Y: Form, X: Form> Kernel<S> for Transform<'_, Y, X> {
     type Output = ();
 
     /// First along the files, each only once although tiles overlap; then along the ranks.
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run(self, simd: S) {
         let board = &self.board[..64 * S::BLOCK];
         let tiles = tiles::<Y, X>();
         let last = (points::<Y, X>() - 1) * self.pitch + self.first_row + tiles - 1;
@@ -179,11 +179,11 @@ pub struct Inverse<'a, Y, X> {
     pub form: std::marker::PhantomData<(Y, X)>,
 }
 
-impl<Y: Form, X: Form> Kernel for Inverse<'_, Y, X> {
+impl<S: Simd, Y: Form, X: Form> Kernel<S> for Inverse<'_, Y, X> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run(self, simd: S) {
         let zero = simd.splat(0.0);
         let products = &self.products[..tiles::<Y, X>() * points::<Y, X>() * S::BLOCK];
         let board = &mut self.board[..64 * S::BLOCK];

@@ -8,7 +8,7 @@ use super::Arithmetic;
 use crate::backend::BackendError;
 use crate::network::spec::Residual;
 use crate::network::weights::{
-    Convolution, Layers, Linear, Network, PolicyLayer, ResidualLayers, SqueezeExcite,
+    Block, Convolution, Layers, Linear, Network, PolicyLayer, ResidualLayers, SqueezeExcite, Tower,
 };
 use crate::network::{Architecture, F16};
 use cudarc::driver::DeviceRepr;
@@ -61,6 +61,9 @@ pub fn pack(
             "CUDA: runs residual networks, not pairs that score squares".to_owned(),
         ));
     };
+    let Tower::Plain(blocks) = &layers.tower else {
+        return Err(BackendError("CUDA: runs networks of floating point, not int8".to_owned()));
+    };
     let planes = network.spec.encoding.planes();
     let channels = match arithmetic {
         Arithmetic::Single => residual.channels.next_multiple_of(32),
@@ -96,7 +99,7 @@ pub fn pack(
         hidden: number(hidden),
     };
     let mut packer = Packer { arithmetic, channels, words: Vec::new(), is_finite: true };
-    packer.network(layers, squeeze, hidden);
+    packer.network(layers, blocks, squeeze, hidden);
     if arithmetic == Arithmetic::Half && (!packer.is_finite || planes > 32) {
         let text = "CUDA: 16 bits are for weights below 65,520 and at most 32 planes";
         return Err(BackendError(text.to_owned()));
@@ -118,14 +121,20 @@ struct Packer {
 }
 
 impl Packer {
-    fn network(&mut self, layers: &ResidualLayers<f32>, squeeze: usize, hidden: usize) {
+    fn network(
+        &mut self,
+        layers: &ResidualLayers<f32>,
+        blocks: &[Block<f32>],
+        squeeze: usize,
+        hidden: usize,
+    ) {
         let inputs = layers.stem.weight.dim().1;
         let filled = match self.arithmetic {
             Arithmetic::Single => inputs.next_multiple_of(2),
             Arithmetic::Half => inputs.next_multiple_of(32),
         };
         self.convolution(&layers.stem, 1, filled);
-        for block in &layers.tower {
+        for block in blocks {
             for convolution in [&block.conv1, &block.conv2] {
                 self.convolution(convolution, 1, self.channels);
             }

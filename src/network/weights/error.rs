@@ -39,6 +39,8 @@ pub enum WeightsError {
         name: String,
         /// Its type.
         found: String,
+        /// What it should be.
+        expected: &'static str,
     },
     /// A tensor holds a number that cannot be computed with.
     Number {
@@ -87,8 +89,8 @@ impl fmt::Display for WeightsError {
                 }
                 write!(f, ", expected {expected:?} by the metadata; {CONVERT}")
             }
-            Self::Type { name, found } => {
-                write!(f, "tensor `{name}` holds {found}, expected F32, F16 or BF16; {CONVERT}")
+            Self::Type { name, found, expected } => {
+                write!(f, "tensor `{name}` holds {found}, expected {expected}; {CONVERT}")
             }
             Self::Number { name, found, expected } => {
                 write!(f, "tensor `{name}` holds {found:?}, expected {expected}; {CONVERT}")

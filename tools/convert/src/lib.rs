@@ -10,6 +10,7 @@
 //! - [`recognise`](mod@recognise): which tensor is which part of the network, and so the
 //!   [`Spec`], against the parts listed in [`slots`].
 //! - [`write`](mod@write): the weights file's bytes, held against what the engine takes.
+//! - [`quantize`](mod@quantize): the same network in bytes, where that is asked for.
 //! - [`output`]: the file.
 //! - [`verify`]: the written file against the checkpoint, on positions.
 #![deny(missing_docs)]
@@ -19,6 +20,7 @@ pub mod config;
 pub mod globals;
 pub mod output;
 pub mod pickle;
+pub mod quantize;
 pub mod recognise;
 pub mod rename;
 pub mod slots;
@@ -88,6 +90,13 @@ pub struct Options {
     /// How many times the tower is applied, where the checkpoint does not say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub recurrence: Option<u32>,
+    /// Store the tower as bytes, calibrated on the positions of this file: one a line, as
+    /// `fianchetto predict -` reads them, some thousands
+    #[arg(long, value_name = "CALIBRATION", conflicts_with = "verify")]
+    pub quantize: Option<PathBuf>,
+    /// Store the rows of the policy layer as bytes too: half of the file, but more moves change than by the tower
+    #[arg(long, requires = "quantize")]
+    pub quantize_policy: bool,
     /// Where the weights come from, in words, for the file
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
@@ -118,6 +127,13 @@ pub fn convert(options: &Options, out: &mut dyn Write) -> Result<()> {
     weights.check_size(bytes.len()).map_err(within)?;
     let (file, changes) = weights.encode(options.dtype).map_err(within)?;
     weights.check(&file).map_err(within)?;
+    if let Some(calibration) = &options.quantize {
+        let (file, lines) = quantize::quantize(&file, calibration, options.quantize_policy)?;
+        output.write(&file)?;
+        say(out, &lines)?;
+        say(out, &[format!("wrote {}: {} bytes, int8", options.output.display(), file.len())])?;
+        return Ok(());
+    }
     output.write(&file)?;
     say(out, &changes.lines())?;
     say(out, &weights.summary(&options.output, options.dtype, file.len()))?;

@@ -9,7 +9,7 @@ use crate::slots::{self, Misfit, Names, Sizes, Slot, Var};
 use crate::tensor::Tensor;
 use crate::{Failure, Result, fail, shown};
 use fianchetto::encoding::Encoding;
-use fianchetto::network::spec::{Residual, SquarePair};
+use fianchetto::network::spec::{Int8, Residual, SquarePair};
 use fianchetto::network::{Architecture, Spec};
 use std::collections::BTreeMap;
 
@@ -77,6 +77,7 @@ pub fn recognise(tensors: &BTreeMap<String, Tensor>) -> Result<Network> {
             policy_channels: size(Var::PolicyChannels),
             value_channels: size(Var::ValueChannels),
             value_hidden: size(Var::ValueHidden),
+            int8: Int8::Nothing,
         }),
     };
     let spec = Spec { encoding, architecture, source: String::new(), licence: String::new() };

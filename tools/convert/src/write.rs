@@ -109,22 +109,11 @@ impl<'t> Weights<'t> {
         let mut parts: Vec<&Part> = self.parts.iter().collect();
         parts.sort_by_key(|part| stored(part) != Float::F32);
 
-        let metadata: BTreeMap<String, String> = self.spec.to_metadata().into_iter().collect();
-        let mut header: BTreeMap<&str, Value> = BTreeMap::from([("__metadata__", json!(metadata))]);
-        let mut offset = 0;
-        for part in &parts {
-            let end = offset + part.shape.iter().product::<usize>() * stored(part).size();
-            header.insert(
-                &part.name,
-                json!({ "data_offsets": [offset, end], "dtype": stored(part).name(), "shape": part.shape }),
-            );
-            offset = end;
-        }
-        let mut header = json!(header).to_string();
-        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-        let mut out = Vec::with_capacity(8 + header.len() + offset);
-        out.extend((header.len() as u64).to_le_bytes());
-        out.extend(header.as_bytes());
+        let entries = parts.iter().map(|part| {
+            let stored = stored(part);
+            (part.name.as_str(), stored.name(), &part.shape[..], stored.size())
+        });
+        let mut out = header(self.spec, entries);
 
         let mut changes = Changes::default();
         for part in parts {
@@ -205,6 +194,29 @@ impl<'t> Weights<'t> {
             ),
         ]
     }
+}
+
+/// The beginning of a weights file, up to the numbers of its tensors, which are given by name, type, shape and the size of
+/// a number, in their order.
+pub fn header<'t>(
+    spec: &Spec,
+    tensors: impl Iterator<Item = (&'t str, &'t str, &'t [usize], usize)>,
+) -> Vec<u8> {
+    let metadata: BTreeMap<String, String> = spec.to_metadata().into_iter().collect();
+    let mut header: BTreeMap<&str, Value> = BTreeMap::from([("__metadata__", json!(metadata))]);
+    let mut offset = 0;
+    for (name, dtype, shape, size) in tensors {
+        let end = offset + shape.iter().product::<usize>() * size;
+        header
+            .insert(name, json!({ "data_offsets": [offset, end], "dtype": dtype, "shape": shape }));
+        offset = end;
+    }
+    let mut header = json!(header).to_string();
+    header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+    let mut out = Vec::with_capacity(8 + header.len() + offset);
+    out.extend((header.len() as u64).to_le_bytes());
+    out.extend(header.as_bytes());
+    out
 }
 
 /// What rounding to a smaller type changed most.

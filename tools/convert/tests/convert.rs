@@ -327,3 +327,60 @@ fn f16_overflow_names_the_tensor() {
         }
     }
 }
+
+/// A file with a position a line: those of the engine's golden outputs, twice over.
+fn calibration(folder: &Folder) -> PathBuf {
+    let positions = include_str!("../../../tests/golden/positions.txt");
+    let path = folder.0.join("positions");
+    std::fs::write(&path, positions.repeat(100_usize.div_ceil(positions.lines().count()))).unwrap();
+    path
+}
+
+#[test]
+fn a_network_is_quantized() {
+    let folder = Folder::new("quantize");
+    let (plain, bytes, again) =
+        (folder.0.join("plain"), folder.0.join("bytes"), folder.0.join("again"));
+    let positions = calibration(&folder);
+    let quantize = ["--quantize", positions.to_str().unwrap()];
+    converted(&golden("full.pt"), &plain, &[]);
+    let (text, file) = converted(&golden("full.pt"), &bytes, &quantize);
+    assert!(text.contains("same best move in") && text.contains("kept apart"), "{text}");
+    // A plain weights file is as good as the checkpoint, and the same input gives the same bytes.
+    let (_, same) = converted(&plain, &again, &quantize);
+    let of = |file: &[u8], name: &str| {
+        let file = SafeTensors::deserialize(file).unwrap();
+        let view = file.tensor(name).unwrap();
+        (view.dtype(), view.data().to_vec())
+    };
+    assert_eq!(of(&file, "tower.0.conv1.weight").0, Dtype::I8);
+    assert_eq!(of(&file, "policy_fc.weight").0, Dtype::F32);
+    for name in ["tower.0.conv1.weight", "tower.0.conv2.bias", "tower.0.conv1.input_scale"] {
+        assert!(of(&file, name) == of(&same, name), "{name}");
+    }
+    // The largest weight of each output channel is the largest byte.
+    let (_, weights) = of(&file, "tower.0.conv1.weight");
+    let channels = of(&file, "tower.0.conv1.scale").1.len() / 4;
+    for filter in weights.chunks(weights.len() / channels) {
+        assert_eq!(filter.iter().map(|&byte| (byte as i8).unsigned_abs()).max(), Some(127));
+    }
+
+    let all = ["--quantize", quantize[1], "--quantize-policy"];
+    let (_, file) = converted(&golden("full.pt"), &again, &all);
+    assert_eq!(of(&file, "policy_fc.weight").0, Dtype::I8);
+}
+
+#[test]
+fn a_bad_calibration_file_is_refused() {
+    let folder = Folder::new("calibration");
+    let (path, output) = (folder.0.join("positions"), folder.0.join("out"));
+    let quantize = ["--quantize", path.to_str().unwrap()];
+    let refused = |status| refused(&golden("full.pt"), &output, &quantize, status);
+    assert!(refused(1).contains("give a file with a position a line"));
+    std::fs::write(&path, "startpos\n\nstartpos moves e2e5\n").unwrap();
+    let text = refused(1);
+    assert!(text.contains("line 3") && text.contains("e2e5"), "{text}");
+    std::fs::write(&path, "startpos\n".repeat(38)).unwrap();
+    assert!(refused(1).contains("38 positions, expected at least 40"));
+    assert!(!output.exists());
+}

@@ -20,9 +20,9 @@ impl Simd for Avx2 {
         has_all.then_some(Self(()))
     }
 
-    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,fma,f16c")]
-        fn enabled<K: Kernel>(simd: Avx2, kernel: K) -> K::Output {
+        fn enabled<K: Kernel<Avx2>>(simd: Avx2, kernel: K) -> K::Output {
             kernel.run(simd)
         }
         // SAFETY: `self` exists only where the processor has all three.
@@ -39,6 +39,12 @@ impl Simd for Avx2 {
     unsafe fn load_half_at(self, from: *const F16) -> __m256 {
         // SAFETY: the processor has F16C; the caller promises the memory.
         unsafe { _mm256_cvtph_ps(_mm_loadu_si128(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bytes_at(self, from: *const i8) -> __m256 {
+        // SAFETY: the processor has AVX2; the caller promises the memory.
+        unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()))) }
     }
 
     #[inline(always)]

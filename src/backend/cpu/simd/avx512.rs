@@ -17,9 +17,9 @@ impl Simd for Avx512 {
         is_x86_feature_detected!("avx512f").then_some(Self(()))
     }
 
-    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx512f")]
-        fn enabled<K: Kernel>(simd: Avx512, kernel: K) -> K::Output {
+        fn enabled<K: Kernel<Avx512>>(simd: Avx512, kernel: K) -> K::Output {
             kernel.run(simd)
         }
         // SAFETY: `self` exists only where the processor has it.
@@ -36,6 +36,12 @@ impl Simd for Avx512 {
     unsafe fn load_half_at(self, from: *const F16) -> __m512 {
         // SAFETY: the processor has AVX-512F; the caller promises the memory.
         unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bytes_at(self, from: *const i8) -> __m512 {
+        // SAFETY: the processor has AVX-512F; the caller promises the memory.
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast()))) }
     }
 
     #[inline(always)]

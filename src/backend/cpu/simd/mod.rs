@@ -1,6 +1,6 @@
 //! Vectors of `f32`, one file for each instruction set.
 //!
-//! A kernel is written once, generic over [`Simd`], and reaches the processor through [`Simd::run`],
+//! A kernel is written once, for every [`Simd`], and reaches the processor through [`Simd::run`],
 //! which compiles it a second time with the instructions of the set switched on. So one program starts
 //! on any processor and uses what is there. A value of a set's type is the proof that the processor has
 //! it: [`Simd::detect`] gives none otherwise.
@@ -9,6 +9,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod bytes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -27,15 +28,15 @@ pub use portable::Wide;
 
 use crate::network::F16;
 
-/// A computation on vectors.
-pub trait Kernel {
+/// A computation on the vectors of a set.
+pub trait Kernel<S> {
     /// What it gives back.
     type Output;
 
     /// Computes. Every implementation is `#[inline(always)]`, and so is all that it calls: only then is
     /// it compiled for the instruction set. A closure cannot be marked so: none, if it is more than a
     /// line.
-    fn run<S: Simd>(self, simd: S) -> Self::Output;
+    fn run(self, simd: S) -> Self::Output;
 }
 
 /// An instruction set.
@@ -53,7 +54,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn detect() -> Option<Self>;
 
     /// Runs a kernel compiled for this set.
-    fn run<K: Kernel>(self, kernel: K) -> K::Output;
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
     /// Reads [`Simd::LANES`] numbers.
     ///
@@ -66,6 +67,12 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// They may be read.
     unsafe fn load_half_at(self, from: *const F16) -> Self::V;
+
+    /// Reads [`Simd::LANES`] bytes.
+    ///
+    /// # Safety
+    /// They may be read.
+    unsafe fn load_bytes_at(self, from: *const i8) -> Self::V;
 
     /// Writes [`Simd::LANES`] numbers.
     ///
@@ -111,6 +118,14 @@ pub trait Simd: Copy + Send + Sync + 'static {
         assert!(from.len() >= Self::LANES);
         // SAFETY: the slice is long enough.
         unsafe { self.load_half_at(from.as_ptr()) }
+    }
+
+    /// The first [`Simd::LANES`] bytes of a slice.
+    #[inline(always)]
+    fn load_bytes(self, from: &[i8]) -> Self::V {
+        assert!(from.len() >= Self::LANES);
+        // SAFETY: the slice is long enough.
+        unsafe { self.load_bytes_at(from.as_ptr()) }
     }
 
     /// Overwrites the first [`Simd::LANES`] numbers of a slice.

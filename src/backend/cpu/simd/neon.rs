@@ -17,9 +17,9 @@ impl Simd for Neon {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }
 
-    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "neon")]
-        fn enabled<K: Kernel>(simd: Neon, kernel: K) -> K::Output {
+        fn enabled<K: Kernel<Neon>>(simd: Neon, kernel: K) -> K::Output {
             kernel.run(simd)
         }
         // SAFETY: `self` exists only where the processor has NEON, as for all that follow.
@@ -43,6 +43,15 @@ impl Simd for Neon {
             let scale = f32::from_bits((127 + 112) << 23);
             let finite = vmulq_n_f32(vreinterpretq_f32_u32(magnitude), scale);
             vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(finite), sign))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bytes_at(self, from: *const i8) -> float32x4_t {
+        // SAFETY: NEON; the caller promises the memory; an unaligned read.
+        unsafe {
+            let bytes = vreinterpret_s8_u32(vdup_n_u32(from.cast::<u32>().read_unaligned()));
+            vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))))
         }
     }
 

@@ -32,7 +32,7 @@ impl<const LANES: usize, const ROWS: usize> Simd for Arrays<LANES, ROWS> {
         Some(Self)
     }
 
-    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    fn run<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
 
@@ -47,6 +47,12 @@ impl<const LANES: usize, const ROWS: usize> Simd for Arrays<LANES, ROWS> {
         // SAFETY: the caller's promise; an unaligned read.
         let halves = unsafe { from.cast::<[F16; LANES]>().read_unaligned() };
         each(|i| halves[i].to_f32())
+    }
+
+    #[inline(always)]
+    unsafe fn load_bytes_at(self, from: *const i8) -> [f32; LANES] {
+        // SAFETY: the caller's promise; an unaligned read.
+        unsafe { from.cast::<[i8; LANES]>().read_unaligned() }.map(f32::from)
     }
 
     #[inline(always)]

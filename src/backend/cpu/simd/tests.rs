@@ -5,11 +5,11 @@ use super::*;
 /// All operations on lanes of `a`, `b` and `c`, one row of results after the other.
 struct All<'a>([&'a [f32]; 3]);
 
-impl Kernel for All<'_> {
+impl<S: Simd> Kernel<S> for All<'_> {
     type Output = Vec<f32>;
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> Vec<f32> {
+    fn run(self, s: S) -> Vec<f32> {
         let mut rows = vec![Vec::new(); 11];
         for at in (0..self.0[0].len()).step_by(S::LANES) {
             let [a, b, c] = self.0.map(|x| s.load(&x[at..]));
@@ -40,11 +40,11 @@ impl Kernel for All<'_> {
 /// All finite numbers of half the width, widened.
 struct Halves<'a>(&'a [F16]);
 
-impl Kernel for Halves<'_> {
+impl<S: Simd> Kernel<S> for Halves<'_> {
     type Output = Vec<f32>;
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vec<f32> {
+    fn run(self, simd: S) -> Vec<f32> {
         let mut wide = vec![0.0; self.0.len()];
         for (to, from) in wide.chunks_mut(S::LANES).zip(self.0.chunks(S::LANES)) {
             simd.store(simd.load_half(from), to);
@@ -55,11 +55,11 @@ impl Kernel for Halves<'_> {
 
 struct Sum<'a>(&'a [f32]);
 
-impl Kernel for Sum<'_> {
+impl<S: Simd> Kernel<S> for Sum<'_> {
     type Output = f32;
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> f32 {
+    fn run(self, simd: S) -> f32 {
         self.0.chunks_exact(S::LANES).map(|x| simd.sum(simd.load(x))).sum()
     }
 }
