@@ -1,5 +1,6 @@
 //! The program from outside: command lines, exit statuses, output.
 
+mod launch;
 mod random_weights;
 
 use fianchetto::encoding::Encoding;
@@ -37,7 +38,7 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 fn program<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fianchetto"));
+    let mut command = launch::program();
     command.args(arguments).current_dir(&*FOLDER).stdin(Stdio::null());
     command
 }

@@ -112,6 +112,7 @@ fn machine() -> String {
 
 /// The instruction sets that matter to a forward pass, as far as this processor has them.
 fn cpu_features() -> Vec<&'static str> {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     macro_rules! present {
         ($detect:ident: $($feature:tt)*) => {
             [$(($feature, std::arch::$detect!($feature))),*]

@@ -1,7 +1,8 @@
 //! Sessions with the program that are too long or too odd to write down line by line.
 
+use crate::launch;
 use crate::talk::Talk;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Reads up to the line that begins with `start`.
@@ -91,7 +92,7 @@ fn waiting_burns_no_time() {
 #[test]
 fn bench_counts_the_same_nodes_every_time() {
     let start = || {
-        Command::new(env!("CARGO_BIN_EXE_fianchetto"))
+        launch::program()
             .arg("bench")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,9 +1,10 @@
 //! Both ends of a conversation: lines sent, lines received, each within its time.
 
+use crate::launch;
 use fianchetto::search::Player;
 use fianchetto::uci::Options;
 use std::io::{BufRead, BufReader, PipeWriter, Read, Write, pipe};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ enum Partner {
 impl Talk {
     /// Starts the program itself.
     pub fn with_program(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fianchetto"))
+        let mut child = launch::program()
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
