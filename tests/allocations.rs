@@ -1,6 +1,7 @@
 //! Evaluating a batch allocates nothing, once one of its size has been evaluated, and minimax nothing for each
 //! position. The only test in its file: it counts the allocations of all threads.
 
+mod launch;
 mod random_weights;
 
 use fianchetto::backend::cpu::Cpu;
@@ -77,7 +78,7 @@ fn evaluating() {
             let first = ALLOCATIONS.load(Ordering::Relaxed) - before;
             assert!(first > 0, "the first calls make room");
             // A thread allocates while it starts, whenever the system lets it.
-            sleep(Duration::from_millis(300));
+            sleep(launch::patience(Duration::from_millis(300)));
 
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             for size in SIZES.into_iter().chain(SIZES.into_iter().rev()).cycle().take(60) {

@@ -1,13 +1,13 @@
 //! Sessions with the program that are too long or too odd to write down line by line.
 
-use crate::launch;
+use crate::launch::{self, patience};
 use crate::talk::Talk;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Reads up to the line that begins with `start`.
 fn wait_for(talk: &Talk, start: &str) -> String {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + patience(Duration::from_secs(10));
     loop {
         let line = talk.line(deadline).unwrap_or_else(|| panic!("no {start} came"));
         if line.starts_with(start) {
@@ -35,7 +35,7 @@ fn random_bytes_do_no_harm() {
     talk.send(b"isready\n");
     wait_for(&talk, "readyok");
     talk.end_input();
-    assert!(talk.ends(Instant::now() + Duration::from_secs(1)));
+    assert!(talk.ends(Instant::now() + patience(Duration::from_secs(1))));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_long_game_is_read_quickly() {
     talk.send(format!("position startpos moves {shuffle}e2e4\nisready\n").as_bytes());
     wait_for(&talk, "readyok");
     let time = begin.elapsed();
-    assert!(time < Duration::from_secs(3), "took {time:?}");
+    assert!(time < patience(Duration::from_secs(3)), "took {time:?}");
     talk.send(b"go searchmoves e7e5\n");
     assert!(wait_for(&talk, "bestmove ").starts_with("bestmove e7e5"));
 }
@@ -60,7 +60,7 @@ fn a_line_without_end_is_refused() {
     let mut line = vec![b'x'; 3 << 20];
     line.extend(b"\nisready\n");
     talk.send(&line);
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + patience(Duration::from_secs(10));
     let refusal = "info string a line of more than 1048576 bytes was ignored";
     assert_eq!(talk.line(deadline).as_deref(), Some(refusal));
     wait_for(&talk, "readyok");

@@ -1,5 +1,6 @@
 //! Plays the cases of `uci_sessions.txt`; their form is described there.
 
+use crate::launch;
 use crate::players;
 use crate::random_weights;
 use crate::talk::Talk;
@@ -78,7 +79,7 @@ impl Scene {
             talk,
             said: Vec::new(),
             forbidden: forbidden.map(String::from).collect(),
-            within: Duration::from_secs(10),
+            within: launch::patience(Duration::from_secs(10)),
             unsent: String::new(),
         }
     }
@@ -97,7 +98,7 @@ impl Scene {
                 }
                 "<" => self.expect(rest)?,
                 "pause" => self.pause(milliseconds(rest))?,
-                "within" => self.within = milliseconds(rest),
+                "within" => self.within = launch::patience(milliseconds(rest)),
                 "eof" => self.talk.end_input(),
                 "quits" => return self.end(),
                 "!" => {}
