@@ -99,6 +99,7 @@ fn rdtchess() -> Network {
         policy_channels: 32,
         value_channels: 16,
         value_hidden: 128,
+        ..random_weights::small_sizes()
     };
     let spec = random_weights::residual(Encoding::Canonical19, sizes);
     Network::from_safetensors(&random_weights::file(&spec, 1)).unwrap()
