@@ -1,9 +1,9 @@
 //! From a plain network to one of [bytes](fianchetto::network::int8), by what it does on positions.
 //!
 //! - [`positions`]: the calibration file.
-//! - [`observe`]: what goes into each convolution of the tower.
+//! - [`mod@observe`]: what goes into each convolution of the tower.
 //! - [`scales`]: from that to scales, weights and biases.
-//! - [`write`]: the weights file's bytes.
+//! - [`mod@write`]: the weights file's bytes.
 //! - [`compare`]: the new network against the old one, on positions that were kept apart.
 
 pub mod compare;
