@@ -12,6 +12,21 @@
 // Makes a kernel known to the stand-in for the driver.
 #define KERNEL(name)
 
+// Whether the uppermost bit of a counter, to which other blocks add, is still that of `before`.
+static __device__ __forceinline__ bool is_waiting(const unsigned* counter, unsigned before) {
+    return !((*(const volatile unsigned*)counter ^ before) >> 31);
+}
+
+// What other blocks may have written since this one read there: an L1 cache does not see that.
+static __device__ __forceinline__ float4 read_past_l1(const float4* address) {
+    float4 v;
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(__cvta_generic_to_global(address))
+                 : "memory");
+    return v;
+}
+
 #if __CUDA_ARCH__ >= 800
 // Two numbers as binary16, the first in the lower half.
 static __device__ __forceinline__ unsigned halves(float lower, float upper) {

@@ -13,6 +13,9 @@
 struct alignas(16) float4 {
     float x, y, z, w;
 };
+struct alignas(8) float2 {
+    float x, y;
+};
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
@@ -22,7 +25,14 @@ static inline float4 make_float4(float x, float y, float z, float w) { return {x
 #define blockIdx (fibers::block->index)
 #define blockDim (fibers::block->size)
 #define gridDim (fibers::block->grid)
-#define __syncthreads() fibers::barrier(__LINE__)
+#define __syncthreads() fibers::barrier(__FILE__, __LINE__)
+#define __threadfence() std::atomic_thread_fence(std::memory_order_seq_cst)
+#define is_waiting(counter, before) fibers::is_waiting(counter, before, __FILE__, __LINE__)
+#define meet(team) (fibers::is_left_out(__FILE__, __LINE__) ? void() : (meet)(team))
+
+static inline unsigned atomicAdd(unsigned* number, unsigned more) { return __atomic_fetch_add(number, more, __ATOMIC_SEQ_CST); }
+static inline float4 read_past_l1(const float4* address) { return *address; }
+using std::max, std::min;
 
 template <class T>
 static inline T shuffle_xor(unsigned mask, T value, int distance, int line) {

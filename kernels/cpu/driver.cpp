@@ -9,7 +9,9 @@
 //   STANDIN_CAPABILITY=90          compute capability
 //   STANDIN_DRIVER=11080           the CUDA version of the driver
 //   STANDIN_MEMORY=1000000         bytes of device memory
-//   STANDIN_WITHOUT_BARRIER=123    leaves out the barriers at a line of the kernel (fibers.h)
+//   STANDIN_MULTIPROCESSORS=8      how many there are, each for one block at a time
+//   STANDIN_TELL=1                 tells of each launch: the kernel and how many blocks
+//   STANDIN_WITHOUT_BARRIER=forward.cu:123    leaves out the barriers at a line of a kernel (fibers.h)
 #include <map>
 #include <mutex>
 
@@ -39,6 +41,8 @@ int setting(const char* name, int otherwise) {
     const char* text = getenv(name);
     return text ? atoi(text) : otherwise;
 }
+
+int multiprocessors() { return setting("STANDIN_MULTIPROCESSORS", 2); }
 
 // The error that a function is to fail with, 0 for none.
 int failure(const std::string& function) {
@@ -138,7 +142,7 @@ DRIVER cuDeviceGetAttribute(int* value, int attribute, int) {
     switch (attribute) {
         case MAJOR: *value = capability / 10; break;
         case MINOR: *value = capability % 10; break;
-        case MULTIPROCESSORS: *value = 2; break;
+        case MULTIPROCESSORS: *value = multiprocessors(); break;
         case SHARED: *value = 49152; break;
         case MEMORY_POOLS: *value = capability >= 70; break;
         case SHARED_OPTIN: *value = capability < 70 ? 49152 : 101376; break;
@@ -280,9 +284,10 @@ DRIVER cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
     const auto* kernel = static_cast<fibers::Kernel*>(function);
     const unsigned most = most_shared.count(kernel) ? most_shared[kernel] : 49152;
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || shared > most) return INVALID_VALUE;
+    if (setting("STANDIN_TELL", 0)) fprintf(stderr, "stand-in: %s, %u blocks\n", kernel->name.c_str(), gx * gy * gz);
     const dim3 grid{gx, gy, gz}, size{bx, by, bz};
     std::lock_guard<std::mutex> held(lock);
-    stream.push_back([=, call = kernel->bind(parameters)] { fibers::launch(grid, size, shared, call); });
+    stream.push_back([=, call = kernel->bind(parameters)] { fibers::launch(grid, size, shared, call, multiprocessors()); });
     return SUCCESS;
 }
 }

@@ -1,7 +1,8 @@
 // Thread blocks on a processor: every CUDA thread of a block is a fiber, and a thread of the operating system runs one block
 // after another. Between two barriers a warp does all it has to before the next one begins, in another order each time: a
-// missing barrier shows up as a wrong number. What no kernel may do (threads at different barriers, a barrier after a return,
-// lanes at different shuffles) ends the program with a message.
+// missing barrier shows up as a wrong number. A block that waits for another is left for the next one and returned to, and so
+// are blocks done one after the other between their barriers. What no kernel may do (threads at different barriers, a
+// barrier after a return, lanes at different shuffles, blocks that wait for one that does not run) ends the program with a message.
 //
 // Not modelled: the order of memory accesses between blocks, bank conflicts, speed.
 #pragma once
@@ -10,11 +11,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -29,7 +33,7 @@ struct dim3 {
 
 namespace fibers {
 
-enum class State { running, at_barrier, at_shuffle, returned };
+enum class State { running, at_barrier, at_shuffle, asking, returned };
 
 // Bytes: of a stack, of what a lane can show others, and after shared memory, to see whether somebody writes there.
 constexpr size_t STACK = 128 << 10, MESSAGE = 64, BEYOND = 4096;
@@ -62,6 +66,8 @@ struct Block {
     const std::function<void()>* kernel;
     Thread* current;
     uint64_t random;
+    std::vector<unsigned char> memory;
+    unsigned turns;  // How often a thread was entered.
 #ifdef __x86_64__
     void* stack_pointer;
 #else
@@ -131,14 +137,26 @@ inline void wait(State state, int line) {
     leave();
 }
 
-// The line of a barrier to leave out: a mistake on purpose, for the test that such mistakes are found.
-inline int left_out() {
-    static const char* line = getenv("STANDIN_WITHOUT_BARRIER");
-    return line ? atoi(line) : -1;
+// Whether the barrier at a line is to be left out: a mistake on purpose, for the test that such mistakes are found.
+inline bool is_left_out(const char* file, int line) {
+    static const char* wanted = getenv("STANDIN_WITHOUT_BARRIER");
+    if (!wanted) return false;
+    const char* folder = strrchr(file, '/');
+    return std::string(folder ? folder + 1 : file) + ":" + std::to_string(line) == wanted;
 }
 
-inline void barrier(int line) {
-    if (line != left_out()) wait(State::at_barrier, line);
+inline void barrier(const char* file, int line) {
+    if (!is_left_out(file, line)) wait(State::at_barrier, line);
+}
+
+// Gives the other blocks a turn before a look at what they may have written.
+inline void ask(int line) { wait(State::asking, line); }
+
+// See device.cuh.
+inline bool is_waiting(const unsigned* counter, unsigned before, const char* file, int line) {
+    if (is_left_out(file, line)) return false;
+    ask(line);
+    return !((__atomic_load_n(counter, __ATOMIC_SEQ_CST) ^ before) >> 31);
 }
 
 // The messages of all lanes of the mask, each having given its own.
@@ -206,77 +224,121 @@ inline void shuffle(std::vector<int>& order) {
     }
 }
 
-// Runs a warp until it can do no more alone; whether it did anything.
-inline bool run_warp(Thread* lanes, int count, int& returned) {
-    bool progress = false;
+// Runs a warp until it can do no more alone.
+inline void run_warp(Thread* lanes, int count) {
     for (bool again = true; again;) {
         again = false;
         for (const int lane : block->lane_order) {
             if (lane >= count || lanes[lane].state != State::running) continue;
             enter(lanes[lane]);
-            progress = true;
-            returned += lanes[lane].state == State::returned;
+            block->turns++;
         }
         for (int lane = 0; lane < count; lane++) {
             if (lanes[lane].state == State::at_shuffle) again |= release_shuffle(lanes, count, lanes[lane]);
         }
     }
-    return progress;
 }
 
-inline void run_block() {
+// Prepares to run a block, whose shared memory is full of NaN at first.
+inline void begin_block(uint3 index, dim3 size, dim3 grid, size_t shared, const std::function<void()>& kernel, uint64_t random) {
+    const unsigned count = size.x * size.y * size.z;
+    block->index = index, block->size = size, block->grid = grid, block->kernel = &kernel, block->random = random;
+    block->threads.resize(count), block->boards.resize((count + 31) / 32);
+    void* stacks = mmap(nullptr, count * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks == MAP_FAILED) abort();
+    block->stacks = static_cast<unsigned char*>(stacks);
+    block->memory.assign(shared + 64 + BEYOND, 0xff);
+    block->shared = block->memory.data() + (64 - reinterpret_cast<uintptr_t>(block->memory.data()) % 64);
+    for (unsigned i = 0; i < count; i++) {
+        Thread& thread = block->threads[i];
+        thread.state = State::running;
+        thread.index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
+        thread.lane = i % 32, thread.warp = i / 32;
+        prepare(thread, block->stacks + i * STACK);
+        if (i < 32) block->lane_order.push_back(i);
+        if (i % 32 == 0) block->warp_order.push_back(i / 32);
+    }
+}
+
+inline void end_block(size_t shared) {
+    const unsigned char* end = block->shared + shared;
+    if (std::any_of(end, end + BEYOND, [](unsigned char byte) { return byte != 0xff; })) {
+        fail("a write beyond shared memory", block->threads[0]);
+    }
+    munmap(block->stacks, block->threads.size() * STACK);
+}
+
+// Runs the block until all its threads have returned or wait for another block; whether it did more than ask again.
+inline bool run_block() {
     std::vector<Thread>& threads = block->threads;
     const int count = static_cast<int>(threads.size());
-    for (int i = 0; i < count; i++) {
-        threads[i].state = State::running;
-        threads[i].shuffles = threads[i].line = 0;
-        prepare(threads[i], block->stacks + i * STACK);
+    auto in = [&](State state) {
+        return std::count_if(threads.begin(), threads.end(), [=](const Thread& thread) { return thread.state == state; });
+    };
+    const auto asked = in(State::asking);
+    for (Thread& thread : threads) {
+        if (thread.state == State::asking) thread.state = State::running;
     }
-    for (int returned = 0; returned < count;) {
+    const unsigned first = block->turns;
+    for (unsigned before = first - 1; block->turns != before || release_barrier(threads);) {
+        before = block->turns;
         shuffle(block->warp_order);
         shuffle(block->lane_order);
-        bool progress = false;
-        for (const int warp : block->warp_order) {
-            progress |= run_warp(&threads[32 * warp], std::min(32, count - 32 * warp), returned);
-        }
-        progress |= release_barrier(threads);
-        if (!progress && returned < count) fail("no thread can go on", threads[0]);
+        for (const int warp : block->warp_order) run_warp(&threads[32 * warp], std::min(32, count - 32 * warp));
     }
+    const auto ask = in(State::asking);
+    if (!ask && in(State::returned) < count) fail("no thread can go on", threads[0]);
+    return block->turns - first != asked || ask != asked;
 }
 
-// Runs a grid of blocks; shared memory is full of NaN at first.
-inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void()>& kernel) {
-    const unsigned count = size.x * size.y * size.z, blocks = grid.x * grid.y * grid.z;
+// Runs a grid of blocks, so many of them at once.
+inline void launch(dim3 grid, dim3 size, size_t shared, const std::function<void()>& kernel, unsigned at_once) {
+    using Clock = std::chrono::steady_clock;
+    const unsigned blocks = grid.x * grid.y * grid.z;
     static std::atomic<unsigned> launches{0};
     const unsigned first = 1 + 1000 * launches++;
-    std::atomic<unsigned> next{0};
+    std::mutex lock;
+    unsigned next = 0, running = 0;
+    Clock::time_point progress = Clock::now();
+
     auto work = [&] {
-        Block own{};
-        own.size = size, own.grid = grid, own.kernel = &kernel;
-        own.threads.resize(count), own.boards.resize((count + 31) / 32);
-        void* stacks = mmap(nullptr, count * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (stacks == MAP_FAILED) abort();
-        own.stacks = static_cast<unsigned char*>(stacks);
-        std::vector<unsigned char> memory(shared + 64 + BEYOND);
-        own.shared = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-        for (unsigned i = 0; i < count; i++) {
-            own.threads[i].index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
-            own.threads[i].lane = i % 32, own.threads[i].warp = i / 32;
-            if (i < 32) own.lane_order.push_back(i);
-            if (i % 32 == 0) own.warp_order.push_back(i / 32);
-        }
-        block = &own;
-        for (unsigned i; (i = next++) < blocks;) {
-            own.index = {i % grid.x, i / grid.x % grid.y, i / (grid.x * grid.y)};
-            own.random = 0x9e3779b97f4a7c15u * (first + i);  // Other orders in each block and launch.
-            memset(own.shared, 0xff, shared + BEYOND);
-            run_block();
-            const unsigned char* end = own.shared + shared;
-            if (std::any_of(end, end + BEYOND, [](unsigned char byte) { return byte != 0xff; })) {
-                fail("a write beyond shared memory", own.threads[0]);
+        std::vector<std::unique_ptr<Block>> own;
+        for (;;) {
+            // Those that there are have returned or wait: now another one.
+            {
+                std::lock_guard<std::mutex> held(lock);
+                if (next < blocks && running < at_once) {
+                    own.push_back(std::make_unique<Block>());
+                    block = own.back().get();
+                    const unsigned i = next++;
+                    running++;
+                    // Other orders in each block and launch.
+                    begin_block({i % grid.x, i / grid.x % grid.y, i / (grid.x * grid.y)}, size, grid, shared, kernel,
+                                0x9e3779b97f4a7c15u * (first + i));
+                } else if (own.empty() && next == blocks) {
+                    return;
+                }
             }
+            bool any = false;
+            for (auto& one : own) {
+                block = one.get();
+                any |= run_block();
+                const auto& threads = block->threads;
+                if (!std::all_of(threads.begin(), threads.end(), [](const Thread& t) { return t.state == State::returned; })) continue;
+                end_block(shared);
+                one.reset();
+            }
+            const auto ended = std::remove(own.begin(), own.end(), nullptr);
+            std::lock_guard<std::mutex> held(lock);
+            running -= own.end() - ended;
+            own.erase(ended, own.end());
+            if (any) progress = Clock::now();
+            if (!own.empty() && Clock::now() - progress > std::chrono::seconds(30)) {
+                block = own[0].get();
+                fail("blocks wait for another that does not come", block->threads[0]);
+            }
+            if (!any) std::this_thread::yield();
         }
-        munmap(stacks, count * STACK);
     };
     std::vector<std::thread> workers;
     const unsigned most = std::min(blocks, std::max(1u, std::thread::hardware_concurrency()));

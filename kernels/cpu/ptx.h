@@ -83,6 +83,17 @@ T shr(T x, uint32_t by) {
     return by < 8 * sizeof(T) ? static_cast<T>(x >> by) : static_cast<T>(x < 0 ? -1 : 0);
 }
 
+// So many bits of a number, from one on; they do not reach beyond it.
+inline uint32_t extract(uint32_t bits, uint32_t at, uint32_t count) {
+    return static_cast<uint32_t>(bits >> at & ((uint64_t{1} << count) - 1));
+}
+
+// The lower bits of a number, so many, in another from a bit on; they do not reach beyond it.
+inline uint32_t insert(uint32_t bits, uint32_t into, uint32_t at, uint32_t count) {
+    const uint32_t mask = static_cast<uint32_t>((uint64_t{1} << count) - 1) << at;
+    return (into & ~mask) | (bits << at & mask);
+}
+
 template <class T>
 T shuffle_xor(unsigned mask, T value, int distance, int line) {
     return ::shuffle_xor(mask, value, distance, line);

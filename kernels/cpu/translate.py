@@ -66,7 +66,7 @@ class Kernel:
         return C_TYPES[kind], parameter
 
     def text(self):
-        parameters = ", ".join(f"{kind} {parameter}" for kind, parameter in self.parameters)
+        parameters = ", ".join(f"[[maybe_unused]] {kind} {parameter}" for kind, parameter in self.parameters)
         head = f"static void {self.entry}({parameters}) {{\n    unsigned char* const shared_memory = fibers::block->shared;"
         return "\n".join([head, *filter(None, self.lines), "}", f"KERNEL({self.entry})"])
 
@@ -131,7 +131,8 @@ class Kernel:
                 space = next((space for space in ("param", "global", "shared") if space in parts), "generic")
                 vector = elements(args[0 if head == "ld" else 1])
                 address = self.address(args[1 if head == "ld" else 0], space)
-                code = f"unsigned char* p = ptx::aligned<{len(vector)} * sizeof({C_TYPES[kind]})>({address});"
+                ask = f"fibers::ask({number}); " if head == "ld" and "volatile" in parts else ""
+                code = f"{ask}unsigned char* p = ptx::aligned<{len(vector)} * sizeof({C_TYPES[kind]})>({address});"
                 for i, element in enumerate(vector):
                     if head == "ld":
                         code += " " + to(f"ptx::load<{C_TYPES[kind]}>(p, {i})", register=element)
@@ -171,6 +172,10 @@ class Kernel:
                 return to(f"static_cast<{C_TYPES[kind]}>({'!' if kind == 'pred' else '~'}{arg(1)})")
             case "shl" | "shr":
                 return to(f"ptx::{head}({arg(1)}, {arg(2, 'u32')})")
+            case "bfi" if kind == "b32":
+                return to(f"ptx::insert({arg(1)}, {arg(2)}, {arg(3, 'u32')}, {arg(4, 'u32')})")
+            case "bfe" if kind == "u32":
+                return to(f"ptx::extract({arg(1)}, {arg(2)}, {arg(3)})")
             case "selp":
                 return to(f"{name(args[3])} ? {arg(1)} : {arg(2)}")
             case "setp" if parts[1] in COMPARE:
@@ -190,7 +195,12 @@ class Kernel:
             case "ret":
                 return "return;"
             case "bar" if args == ["0"]:
-                return f"fibers::barrier({number});"
+                return f"fibers::barrier(__FILE__, {number});"
+            case "membar" | "fence":
+                return "__threadfence();"
+            case "atom" if parts[1:] == ["global", "add", "u32"]:
+                address = self.address(args[1], "global")
+                return to(f"atomicAdd(reinterpret_cast<unsigned*>(ptx::aligned<4>({address})), {arg(2)})")
             case "shfl" if parts[2] == "bfly":
                 register, valid = args[0].split("|")
                 value = f"ptx::shuffle_xor({arg(4, 'u32')}, {arg(1)}, {arg(2, 's32')}, {number})"

@@ -3,7 +3,7 @@
 use crate::gpu;
 use crate::random::Random;
 use crate::random_weights;
-use fianchetto::backend::cuda::{Arithmetic, Cuda};
+use fianchetto::backend::cuda::{Arithmetic, Cuda, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::encoding::Encoding;
 use fianchetto::network::spec::Residual;
@@ -11,20 +11,33 @@ use fianchetto::network::{Network, Spec, reference};
 use ndarray::Array3;
 
 /// Those that need no stand-in.
-pub const ON_A_GPU: [&str; 7] =
-    ["single", "half", "mistake_in_single", "mistake_in_half", "no_number", "unsuitable", "parity"];
+pub const ON_A_GPU: [&str; 8] = [
+    "single",
+    "half",
+    "splits",
+    "mistake_in_single",
+    "mistake_in_half",
+    "no_number",
+    "unsuitable",
+    "parity",
+];
 
 /// Makes a check by its name; it panics when something is wrong.
 pub fn run(name: &str) {
     match name {
         "single" => reference(Arithmetic::Single),
         "half" => reference(Arithmetic::Half),
-        "mistake_in_single" => mistake(Arithmetic::Single),
-        "mistake_in_half" => mistake(Arithmetic::Half),
+        "splits" => splits(),
+        "mistake_in_single" => mistake(Arithmetic::Single, 1),
+        "mistake_in_half" => mistake(Arithmetic::Half, 1),
+        "mistake_in_split_single" => mistake(Arithmetic::Single, 4),
+        "mistake_in_split_half" => mistake(Arithmetic::Half, 2),
+        "choice" => choice(),
         "no_number" => no_number(),
         "parity" => gpu::parity(1000),
         "few_real_positions" => gpu::parity(2),
         "timing" => gpu::timing(0.5),
+        "timing_of_splits" => gpu::splits(0.2),
         "profile" => gpu::profile(),
         "name" => println!("{}", cuda(&everything()).name()),
         "short_memory" => short_memory(),
@@ -90,7 +103,7 @@ fn batch(positions: &[(Vec<f32>, Vec<u16>)]) -> Batch {
 }
 
 /// The largest difference of a logit, relative to the largest logit, and of a value, from the reference in f64.
-fn differences(arithmetic: Arithmetic, spec: &Spec, batches: &[usize]) -> (f64, f64) {
+fn differences(settings: Settings, spec: &Spec, batches: &[usize]) -> (f64, f64) {
     let exact = Network::<f64>::from_safetensors(&random_weights::file(spec, 3)).unwrap();
     let most = *batches.iter().max().unwrap();
     let positions: Vec<_> = (0..most as u64).map(|seed| position(spec, seed)).collect();
@@ -105,7 +118,7 @@ fn differences(arithmetic: Arithmetic, spec: &Spec, batches: &[usize]) -> (f64, 
     let largest = expected.iter().flat_map(|e| &e.0).fold(0.0, |m: f64, x| m.max(x.abs()));
     assert!(largest > 0.1, "the logits are too small to tell anything");
 
-    let mut cuda = Cuda::with(&network(spec), arithmetic).unwrap();
+    let mut cuda = Cuda::with(&network(spec), settings).unwrap();
     let mut outputs = Outputs::default();
     let (mut logit, mut value) = (0.0, 0.0);
     for &count in batches {
@@ -129,16 +142,21 @@ fn larger(a: f64, b: f64) -> f64 {
     if a >= b { a } else { b }
 }
 
-fn check(arithmetic: Arithmetic, name: &str, spec: &Spec, batches: &[usize]) {
+fn forced(arithmetic: Arithmetic, split: usize) -> Settings {
+    Settings { arithmetic: Some(arithmetic), split: Some(split) }
+}
+
+fn check(settings: Settings, name: &str, spec: &Spec, batches: &[usize]) {
     let started = std::time::Instant::now();
-    let (logit, value) = differences(arithmetic, spec, batches);
+    let (logit, value) = differences(settings, spec, batches);
     println!("{name:<40} logits {logit:.1e}  values {value:.1e}  {:.1?}", started.elapsed());
-    let tolerance = tolerance(arithmetic);
+    let tolerance = tolerance(settings.arithmetic.unwrap());
     assert!(logit <= tolerance && value <= tolerance, "{name}: more than {tolerance:e}");
 }
 
 fn reference(arithmetic: Arithmetic) {
-    let check = |name: &str, spec: &Spec, batches: &[usize]| check(arithmetic, name, spec, batches);
+    let settings = forced(arithmetic, 1);
+    let check = |name: &str, spec: &Spec, batches: &[usize]| check(settings, name, spec, batches);
     let canonical = |sizes| random_weights::residual(Encoding::Canonical19, sizes);
     check("everything", &canonical(small()), &[1, 2, 7]);
     let plain = Residual { recurrence: 1, gate: false, se_width: None, ..small() };
@@ -186,15 +204,76 @@ fn reference(arithmetic: Arithmetic) {
     check("like Sigma-Go", &sigma_go, &[3]);
 }
 
+/// Over however many blocks a position is split, the outputs are the same bits.
+fn splits() {
+    let plain = Residual { recurrence: 1, gate: false, se_width: None, ..small() };
+    let wide = |channels| Residual { channels, blocks: 1, se_width: Some(40), ..small() };
+    let heads = Residual { policy_channels: 40, value_channels: 50, value_hidden: 70, ..small() };
+    for (arithmetic, sizes, expected) in [
+        (Arithmetic::Single, small(), vec![2]),
+        (Arithmetic::Single, Residual { blocks: 0, ..plain.clone() }, vec![2]),
+        (Arithmetic::Single, heads.clone(), vec![2]),
+        (Arithmetic::Single, Residual { channels: 96, recurrence: 3, ..plain.clone() }, vec![2, 4]),
+        (Arithmetic::Single, wide(64), vec![2, 4]),
+        (Arithmetic::Single, wide(128), vec![2, 4, 8]),
+        (Arithmetic::Single, wide(160), vec![2, 4, 8]),
+        (Arithmetic::Single, Residual { recurrence: 1, ..wide(256) }, vec![2, 4, 8]),
+        (Arithmetic::Half, small(), vec![]),
+        (Arithmetic::Half, Residual { channels: 64, ..small() }, vec![2]),
+        (Arithmetic::Half, Residual { channels: 64, ..plain.clone() }, vec![2]),
+        (Arithmetic::Half, Residual { channels: 64, ..heads }, vec![2]),
+        (Arithmetic::Half, wide(128), vec![2, 4]),
+        (Arithmetic::Half, Residual { recurrence: 1, ..wide(256) }, vec![4, 8]),
+    ] {
+        let name = format!("{arithmetic:?}, {} channels", sizes.channels);
+        let spec = random_weights::residual(Encoding::Canonical19, sizes);
+        let positions: Vec<_> = (0..5).map(|seed| position(&spec, seed)).collect();
+        let [mut whole, mut part] = [Outputs::default(), Outputs::default()];
+        let mut unsplit = Cuda::with(&network(&spec), forced(arithmetic, 1)).unwrap();
+        let mut done = Vec::new();
+        for split in [2, 4, 8] {
+            let Ok(mut cuda) = Cuda::with(&network(&spec), forced(arithmetic, split)) else {
+                continue;
+            };
+            for batch in [batch(&positions), batch(&positions[4..])] {
+                unsplit.evaluate(&batch, &mut whole).unwrap();
+                cuda.evaluate(&batch, &mut part).unwrap();
+                let bits =
+                    |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert!(whole.logits.iter().chain(&whole.values).all(|x| x.is_finite()));
+                assert_eq!(bits(&part.logits), bits(&whole.logits), "{name}, {split} blocks");
+                assert_eq!(bits(&part.values), bits(&whole.values), "{name}, {split} blocks");
+            }
+            done.push(split);
+        }
+        println!("{name}: as one block: {done:?}");
+        assert_eq!(done, expected, "{name}");
+    }
+}
+
+/// Batches of several sizes, for whoever watches how they are launched.
+fn choice() {
+    let sizes = Residual { channels: 128, blocks: 0, ..small() };
+    let spec = random_weights::residual(Encoding::Canonical19, sizes);
+    let settings = Settings { arithmetic: Some(Arithmetic::Single), split: None };
+    let mut cuda = Cuda::with(&network(&spec), settings).unwrap();
+    for count in [1, 2, 3, 4, 5, 8, 9, 20] {
+        let positions: Vec<_> = (0..count).map(|seed| position(&spec, seed)).collect();
+        cuda.evaluate(&batch(&positions), &mut Outputs::default()).unwrap();
+    }
+    let refused = Cuda::with(&network(&spec), Settings { split: Some(3), ..settings });
+    println!("\n{}", refused.err().expect("a refusal is expected"));
+}
+
 /// What finds a mistake that was made on purpose: every kind of layer, and none, and blocks that evaluate several positions.
-fn mistake(arithmetic: Arithmetic) {
+fn mistake(arithmetic: Arithmetic, split: usize) {
     let sizes = Residual { channels: 64, blocks: 1, value_hidden: 64, ..small() };
     let plain = Residual { recurrence: 1, gate: false, se_width: None, ..sizes.clone() };
     for (name, sizes) in
         [("everything", Residual { se_width: Some(40), ..sizes }), ("plain", plain)]
     {
         let spec = random_weights::residual(Encoding::Canonical19, sizes);
-        check(arithmetic, name, &spec, &[5, 5]);
+        check(forced(arithmetic, split), name, &spec, &[5, 5]);
     }
 }
 

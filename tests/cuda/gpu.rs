@@ -3,7 +3,7 @@
 use crate::random::Random;
 use crate::random_weights;
 use fianchetto::backend::cpu::Cpu;
-use fianchetto::backend::cuda::{Arithmetic, Cuda};
+use fianchetto::backend::cuda::{Arithmetic, Cuda, Settings};
 use fianchetto::backend::{Backend, Batch, Outputs};
 use fianchetto::chess::Game;
 use fianchetto::encoding::Encoding;
@@ -47,6 +47,10 @@ fn best(logits: &[f32]) -> usize {
     (0..logits.len()).max_by(|&a, &b| logits[a].total_cmp(&logits[b])).unwrap_or_default()
 }
 
+fn in_arithmetic(arithmetic: Arithmetic) -> Settings {
+    Settings { arithmetic: Some(arithmetic), ..Settings::default() }
+}
+
 /// The network in the program, or one of random weights, against the processor on many positions.
 pub fn parity(count: usize) {
     let network = match embedded() {
@@ -62,7 +66,7 @@ pub fn parity(count: usize) {
     for (arithmetic, tolerance, agreement) in
         [(Arithmetic::Single, 1e-4, 1.0), (Arithmetic::Half, 1e-2, 0.99)]
     {
-        let mut cuda = Cuda::with(&network, arithmetic).unwrap();
+        let mut cuda = Cuda::with(&network, in_arithmetic(arithmetic)).unwrap();
         cuda.evaluate(&batch, &mut outputs).unwrap();
         let worst = |ours: &[f32], theirs: &[f32]| {
             let differences = ours.iter().zip(theirs).map(|(a, b)| (a - b).abs());
@@ -110,24 +114,17 @@ pub fn profile() {
     let network = rdtchess();
     let batch = positions(network.spec.encoding, 132);
     for arithmetic in [Arithmetic::Single, Arithmetic::Half] {
-        let mut cuda = Cuda::with(&network, arithmetic).unwrap();
+        let mut cuda = Cuda::with(&network, in_arithmetic(arithmetic)).unwrap();
         cuda.evaluate(&batch, &mut Outputs::default()).unwrap();
     }
 }
 
 /// Latency from a batch in the host's memory to its outputs there.
 pub fn timing(seconds: f64) {
-    for (name, network) in [
-        ("128x8x2", rdtchess()),
-        (
-            "256x10",
-            Network::from_safetensors(&random_weights::file(&random_weights::sigma_go(), 1))
-                .unwrap(),
-        ),
-    ] {
+    for (name, network) in timed() {
         let all = positions(network.spec.encoding, 64);
         for arithmetic in [Arithmetic::Single, Arithmetic::Half] {
-            let mut cuda = Cuda::with(&network, arithmetic).unwrap();
+            let mut cuda = Cuda::with(&network, in_arithmetic(arithmetic)).unwrap();
             println!(
                 "{name}: {}, {}, batch sizes {:?}",
                 cuda.name(),
@@ -135,26 +132,57 @@ pub fn timing(seconds: f64) {
                 cuda.batch_sizes()
             );
             for size in [1, 8, 64, 132, 256, 264, 1024] {
-                let batch = part(&all, size);
-                let mut outputs = Outputs::default();
-                let mut times = Vec::new();
-                let started = Instant::now();
-                while times.len() < 5 || started.elapsed().as_secs_f64() < seconds {
-                    let started = Instant::now();
-                    cuda.evaluate(&batch, &mut outputs).unwrap();
-                    times.push(started.elapsed().as_secs_f64());
-                }
-                times.remove(0); // Allocates.
-                times.sort_by(f64::total_cmp);
-                let median = times[times.len() / 2];
-                println!(
-                    "timing\t{name}\t{}\tbatch {size}\tmedian {:.3} ms\tleast {:.3} ms\t{:.0} positions/s",
-                    cuda.name(),
-                    median * 1e3,
-                    times[0] * 1e3,
-                    size as f64 / median
-                );
+                time(&format!("timing\t{name}"), &mut cuda, &part(&all, size), seconds);
             }
         }
     }
+}
+
+/// The same of small batches for every split there is, from which to tell which one a batch should have.
+pub fn splits(seconds: f64) {
+    for (name, network) in timed() {
+        let all = positions(network.spec.encoding, 64);
+        for arithmetic in [Arithmetic::Single, Arithmetic::Half] {
+            for split in [1, 2, 4, 8] {
+                let settings = Settings { split: Some(split), ..in_arithmetic(arithmetic) };
+                match Cuda::with(&network, settings) {
+                    Ok(mut cuda) => {
+                        for size in [1, 8, 16, 33, 66] {
+                            let what = format!("split {split}\t{name}");
+                            time(&what, &mut cuda, &part(&all, size), seconds);
+                        }
+                    }
+                    Err(error) => println!("split {split}\t{name}\t{arithmetic:?}\t{error}"),
+                }
+            }
+        }
+    }
+}
+
+/// Networks of random weights that are timed, with their names.
+fn timed() -> [(&'static str, Network); 2] {
+    let wide = random_weights::file(&random_weights::sigma_go(), 1);
+    [("128x8x2", rdtchess()), ("256x10", Network::from_safetensors(&wide).unwrap())]
+}
+
+/// Prints how long a batch takes.
+fn time(what: &str, cuda: &mut Cuda, batch: &Batch, seconds: f64) {
+    let mut outputs = Outputs::default();
+    let mut times = Vec::new();
+    let started = Instant::now();
+    while times.len() < 5 || started.elapsed().as_secs_f64() < seconds {
+        let started = Instant::now();
+        cuda.evaluate(batch, &mut outputs).unwrap();
+        times.push(started.elapsed().as_secs_f64());
+    }
+    times.remove(0); // Allocates.
+    times.sort_by(f64::total_cmp);
+    let (size, median) = (batch.len(), times[times.len() / 2]);
+    println!(
+        "{what}\t{}\tbatch {size}\tmedian {:.3} ms\tleast {:.3} ms\t{:.0} positions/s",
+        cuda.name(),
+        median * 1e3,
+        times[0] * 1e3,
+        size as f64 / median
+    );
 }

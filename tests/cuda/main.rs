@@ -31,7 +31,8 @@ fn one_check() {
 }
 
 /// All checks on the GPU of this machine, each in a process of its own all the same: one that fails may break the driver for those
-/// after it. `timing` is not among them.
+/// after it. `timing` and `timing_of_splits` are not among
+/// them.
 #[test]
 #[ignore = "needs a GPU"]
 fn on_this_machine() {
@@ -93,28 +94,85 @@ fn no_number_comes_through() {
     stand_in.run("no_number", &[NEW]).succeeds();
 }
 
+/// A GPU that runs many blocks at once.
+const MANY: (&str, &str) = ("STANDIN_MULTIPROCESSORS", "16");
+
+/// What finds mistakes in a kernel when it splits a position.
+fn split_finder(kernel: &str) -> &'static str {
+    if kernel == "forward" { "mistake_in_split_single" } else { "mistake_in_split_half" }
+}
+
 /// What finds mistakes in a kernel.
 fn finder(kernel: &str) -> &'static str {
     if kernel == "forward" { "mistake_in_single" } else { "mistake_in_half" }
 }
 
-/// Without any one of its barriers a kernel is wrong, and it shows.
+/// A position that is split over blocks is evaluated to the same bits.
+#[test]
+fn splits_are_the_whole() {
+    let Some(stand_in) = source("splits_are_the_whole") else { return };
+    stand_in.run("splits", &[NEW, MANY]).succeeds();
+    let Some(stand_in) = ptx("splits_are_the_whole") else { return };
+    stand_in.run("splits", &[NEW, MANY]).succeeds();
+}
+
+/// Every block of a split position has a multiprocessor to itself; large batches are not split.
+#[test]
+fn small_batches_are_split() {
+    let Some(stand_in) = source("small_batches_are_split") else { return };
+    let said = stand_in.run("choice", &[MANY, ("STANDIN_TELL", "1")]);
+    said.succeeds();
+    let told: Vec<_> =
+        said.err.lines().filter_map(|line| line.strip_prefix("stand-in: ")).collect();
+    let expected = [
+        "forward_8, 8 blocks",
+        "forward_8, 16 blocks",
+        "forward_4, 12 blocks",
+        "forward_4, 16 blocks",
+        "forward_2, 10 blocks",
+        "forward_2, 16 blocks",
+        "forward, 9 blocks",
+        "forward, 16 blocks",
+    ];
+    assert_eq!(told, expected);
+    assert!(
+        said.out.contains("cannot be split over 3 blocks here, expected 1 or 2 or 4 or 8"),
+        "{said:?}"
+    );
+}
+
+/// Without any one of its barriers a kernel is wrong, and it shows: those of a block, of the blocks of a position, and in these the wait
+/// for the other blocks.
 #[test]
 fn a_missing_barrier_is_found() {
     let Some(stand_in) = source("a_missing_barrier_is_found") else { return };
+    let lines = |file: &str, of: &dyn Fn(&str) -> bool| -> Vec<String> {
+        let text = std::fs::read_to_string(stand_in::kernels().join(file)).unwrap();
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| of(line));
+        lines.map(|(number, _)| format!("{file}:{number}")).collect()
+    };
+    let is_barrier = |line: &str| {
+        ["__syncthreads();", "meet(team);", "is_waiting(team"]
+            .iter()
+            .any(|call| line.contains(call))
+    };
     for kernel in stand_in::KERNELS {
-        let file = stand_in::kernels().join(format!("{kernel}.cu"));
-        let text = std::fs::read_to_string(file).unwrap();
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| line.contains("__syncthreads();"));
-        let mut barriers = 0;
-        for (number, _) in lines {
-            let without = ("STANDIN_WITHOUT_BARRIER", number.to_string());
-            let said = stand_in.run(finder(kernel), &[NEW, (without.0, &without.1)]);
-            assert!(!said.success, "{kernel}.cu, line {number}: nobody misses the barrier");
-            barriers += 1;
+        let file = format!("{kernel}.cu");
+        let of_one = lines(&file, &|line| is_barrier(line) && !line.contains("SPLIT > 1"));
+        let of_several = lines(&file, &|line| is_barrier(line) && !line.contains("SPLIT == 1"));
+        let of_several = [of_several, lines("common.cuh", &is_barrier)].concat();
+        for (check, blocks, barriers) in
+            [(finder(kernel), "2", of_one), (split_finder(kernel), "8", of_several)]
+        {
+            let settings = [NEW, ("STANDIN_MULTIPROCESSORS", blocks)];
+            for barrier in &barriers {
+                let without = [settings[0], settings[1], ("STANDIN_WITHOUT_BARRIER", barrier)];
+                let said = stand_in.run(check, &without);
+                assert!(!said.success, "{check}, {barrier}: nobody misses the barrier");
+            }
+            assert!(barriers.len() >= 8, "{check}: {barriers:?}");
+            stand_in.run(check, &settings).succeeds();
         }
-        assert!(barriers >= 8, "{kernel}: {barriers}");
-        stand_in.run(finder(kernel), &[NEW]).succeeds();
     }
 }
 

@@ -80,6 +80,8 @@ fn compiler() -> Command {
         "-O2",
         "-march=native",
         "-fPIC",
+        // What is one instruction is the kernels' to say, also in the PTX.
+        "-ffp-contract=off",
         "-Wall",
         "-Wextra",
         "-Werror",

@@ -57,17 +57,21 @@ run() {
     chmod +x "$bundle"/*
     step 25 machine.txt sh -c "nvidia-smi; nproc; ldd $bundle/cuda-tests $bundle/fianchetto; ldd --version | head -1;
         python3 -c 'import torch; print(torch.__version__)'; command -v compute-sanitizer ncu"
-    step 65 tests.txt "$bundle/cuda-tests" --exact on_this_machine --ignored --nocapture
+    step 60 tests.txt "$bundle/cuda-tests" --exact on_this_machine --ignored --nocapture
     FIANCHETTO_CUDA_CHECK=timing
     step 40 timing.txt "${one[@]}"
+    FIANCHETTO_CUDA_CHECK=timing_of_splits
+    step 20 splits.txt "${one[@]}"
     step 50 torch.txt python3 tools/gpu/torch_speed.py
-    step 30 search.txt "$bundle/fianchetto" speed --search --batch 8,32,64,128,256 --seconds 3 --backend cuda
+    step 25 search.txt "$bundle/fianchetto" speed --search --batch 8,32,64,128,256 --seconds 2.5 --backend cuda
     FIANCHETTO_CUDA_CHECK=mistake_in_single
     step 15 memcheck_single.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
     step 15 racecheck_single.txt compute-sanitizer --tool racecheck --error-exitcode 9 "${one[@]}"
     FIANCHETTO_CUDA_CHECK=mistake_in_half
     step 15 memcheck_half.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
     step 15 racecheck_half.txt compute-sanitizer --tool racecheck --error-exitcode 9 "${one[@]}"
+    FIANCHETTO_CUDA_CHECK=mistake_in_split_single
+    step 15 memcheck_split.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
     FIANCHETTO_CUDA_CHECK=profile
     step 25 profile.txt ncu --clock-control none --set basic -c 2 "${one[@]}"
     return "$failed"

@@ -1,8 +1,8 @@
 //! What stands for the CUDA backend in a program built without the feature `cuda`: it says so.
 
-mod arithmetic;
+mod settings;
 
-pub use arithmetic::Arithmetic;
+pub use settings::{Arithmetic, Settings};
 
 use super::{Backend, BackendError, Batch, Outputs};
 use crate::network::Network;
@@ -19,14 +19,14 @@ impl Cuda {
     /// # Errors
     /// Always.
     pub fn new(network: &Network) -> Result<Self, BackendError> {
-        Self::with(network, Arithmetic::Single)
+        Self::with(network, Settings::default())
     }
 
     /// Refuses.
     ///
     /// # Errors
     /// Always.
-    pub fn with(_network: &Network, _arithmetic: Arithmetic) -> Result<Self, BackendError> {
+    pub fn with(_network: &Network, _settings: Settings) -> Result<Self, BackendError> {
         Err(BackendError(
             "this program was built without CUDA; build it with cargo build --release --features cuda".to_owned(),
         ))

@@ -31,19 +31,29 @@ pub struct Sizes {
 // SAFETY: nine integers, laid out as C does.
 unsafe impl DeviceRepr for Sizes {}
 
-/// A network for a kernel.
+/// A network for the kernels.
 pub struct Packed {
-    /// The kernel's name.
-    pub kernel: String,
     pub sizes: Sizes,
     pub weights: Vec<u32>,
+    /// Those that can run it: the one that does not split a position first.
+    pub kernels: Vec<Kernel>,
+}
+
+/// What a kernel needs for a network.
+pub struct Kernel {
+    pub name: String,
+    /// Blocks for a position.
+    pub split: usize,
     /// Of a block.
     pub threads: usize,
     /// What a block needs of it, in bytes.
     pub shared_memory: usize,
-    /// What a block needs in global memory, in words.
+    /// What the blocks of a position need in global memory, in words.
     pub scratch: usize,
 }
+
+/// Into how many blocks a position can be split.
+const SPLITS: [usize; 4] = [1, 2, 4, 8];
 
 /// The widest trunk: in fp32 a block has 2 threads a channel, and at most 512 of 128 registers.
 const CHANNELS: usize = 256;
@@ -72,15 +82,15 @@ pub fn pack(
     let squeeze = residual.se_width.map_or(0, |width| width.next_multiple_of(4));
     let hidden = residual.value_hidden.next_multiple_of(4);
     let heads = 64 * (residual.policy_channels + residual.value_channels) + hidden;
-    let shared_memory = match arithmetic {
-        // The boards of 4 input channels, 10 ranks of 12 numbers; the filters of 2; vectors.
-        Arithmetic::Single => {
-            4 * (4 * 10 * 12 + 2 * 9 * channels + heads.max(3 * channels + squeeze))
-        }
-        // A map with a border; vectors.
-        Arithmetic::Half => 2 * 100 * (channels + 8) + 4 * heads.max(4 * channels + squeeze),
-    };
-    if channels > CHANNELS || shared_memory > most_shared {
+    let kernels: Vec<_> = (SPLITS.into_iter())
+        .filter(|split| channels <= CHANNELS && is_splittable(arithmetic, channels, *split))
+        .map(|split| match arithmetic {
+            Arithmetic::Single => single(channels, squeeze, heads, split),
+            Arithmetic::Half => half(channels, squeeze, heads, split),
+        })
+        .filter(|kernel| kernel.shared_memory <= most_shared)
+        .collect();
+    if kernels.first().is_none_or(|kernel| kernel.split != 1) {
         let Residual { channels, policy_channels, value_channels, .. } = residual;
         return Err(BackendError(format!(
             "CUDA: a network of {channels} channels, its heads of {policy_channels} and {value_channels}, is too wide; expected at most {CHANNELS}, and heads of about 100 together"
@@ -104,11 +114,48 @@ pub fn pack(
         let text = "CUDA: 16 bits are for weights below 65,520 and at most 32 planes";
         return Err(BackendError(text.to_owned()));
     }
-    let (kernel, threads, scratch) = match arithmetic {
-        Arithmetic::Single => ("forward".to_owned(), 2 * channels, 3 * 64 * channels),
-        Arithmetic::Half => (format!("forward_half_{channels}"), 256, 32 * channels),
-    };
-    Ok(Packed { kernel, sizes, weights: packer.words, threads, shared_memory, scratch })
+    Ok(Packed { sizes, weights: packer.words, kernels })
+}
+
+/// Whether there is a kernel for it: `forward.cu` needs 16 channels for each block, and of `forward_half.cu` there are those that may pay.
+fn is_splittable(arithmetic: Arithmetic, channels: usize, split: usize) -> bool {
+    match arithmetic {
+        Arithmetic::Single => split == 1 || channels >= 16 * split,
+        Arithmetic::Half => split == 1 || (32 * split..=64 * split).contains(&channels),
+    }
+}
+
+/// A kernel's name is the whole one's, with the split behind it.
+fn name(whole: &str, split: usize) -> String {
+    if split == 1 { whole.to_owned() } else { format!("{whole}_{split}") }
+}
+
+/// Of `forward.cu`.
+fn single(channels: usize, squeeze: usize, heads: usize, split: usize) -> Kernel {
+    // The boards of some input channels, 10 ranks of 12 numbers; filters; vectors.
+    let boards = 4 * split * 10 * 12;
+    let shared = boards + 2 * 9 * channels + heads.max(3 * channels + squeeze);
+    let exchanged = if split == 1 { 0 } else { heads.max(channels) };
+    Kernel {
+        name: name("forward", split),
+        split,
+        threads: if split == 1 { 2 * channels } else { channels },
+        shared_memory: 4 * shared,
+        scratch: 3 * 64 * channels + exchanged,
+    }
+}
+
+/// Of `forward_half.cu`.
+fn half(channels: usize, squeeze: usize, heads: usize, split: usize) -> Kernel {
+    let map = 32 * channels;
+    Kernel {
+        name: name(&format!("forward_half_{channels}"), split),
+        split,
+        threads: if split == 1 { 256 } else { 128 },
+        // A map with a border; vectors.
+        shared_memory: 2 * 100 * (channels + 8) + 4 * heads.max(4 * channels + squeeze),
+        scratch: if split == 1 { map } else { 3 * map + heads.max(2 * channels) },
+    }
 }
 
 struct Packer {
