@@ -13,6 +13,9 @@ use ndarray::Array3;
 const INDICES: [u16; 7] = [0, 1, 63, 796, 2048, 4094, 4095];
 const SEED: u64 = 3;
 
+/// Mostly 1e-6 is kept; where f32 rounds an input to another byte than f64 does, outputs move by some 1e-4.
+const TOLERANCE: f64 = 2e-3;
+
 /// Sizes below, at and between the blocks of every instruction set, with every part that a network may have.
 fn narrow() -> Vec<Spec> {
     let small = random_weights::small_sizes();
@@ -88,15 +91,14 @@ fn cpu(spec: &Spec, instructions: Instructions, threads: usize) -> Cpu {
     Cpu::with(network(spec), settings).unwrap()
 }
 
-/// What the reference says about some positions, in floating point of this width.
-fn expected<T: Real>(spec: &Spec, positions: usize) -> Vec<Vec<f64>> {
-    let network = network::<T>(spec);
+/// What the reference says about some positions.
+fn expected(spec: &Spec, positions: usize) -> Vec<Vec<f64>> {
+    let network = network::<f64>(spec);
     let answer = |position| {
-        let planes = planes(spec, position).into_iter().map(T::from_f32).collect();
+        let planes = planes(spec, position).into_iter().map(f64::from).collect();
         let planes = Array3::from_shape_vec((spec.encoding.planes(), 8, 8), planes).unwrap();
         let (logits, value) = reference::forward(&network, planes.view());
-        let all = INDICES.map(|index| logits[usize::from(index)]).into_iter().chain([value]);
-        all.map(|x| x.to_f64().unwrap()).collect()
+        INDICES.map(|index| logits[usize::from(index)]).into_iter().chain([value]).collect()
     };
     (0..positions).map(answer).collect()
 }
@@ -114,10 +116,8 @@ fn check(specs: Vec<Spec>) {
     for spec in specs {
         let all: Vec<_> = Instructions::available(&spec).collect();
         let portable = evaluate(&mut cpu(&spec, Instructions::Portable, 1), &spec, 0..POSITIONS);
-        let [single, double] =
-            [expected::<f32>(&spec, POSITIONS), expected::<f64>(&spec, POSITIONS)];
-        let [single, double] = [single, double].map(|theirs| difference(&portable, &theirs));
-        println!("{:?}: f32 {single:.1e}, f64 {double:.1e}", spec.architecture);
+        let off = difference(&portable, &expected(&spec, POSITIONS));
+        assert!(off < TOLERANCE, "{:?}: {off:.1e} off", spec.architecture);
         for set in all {
             for threads in [1, 2, 3] {
                 let mut cpu = cpu(&spec, set, threads);

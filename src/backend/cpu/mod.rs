@@ -13,9 +13,9 @@
 //! [`Cpu`] holds an `Engine`, which is a `Crew` of threads for one instruction set that run a `Pass`: a `Forward`
 //! or a `Pair`. A good way through: `convolution`, `product`, `simd`, `winograd`, `layer`, `tower`, `crew`.
 //!
-//! A network of bytes gives the same bits on every processor. Of a plain one, one instruction set gives the same bits for any number of threads. The algorithm depends on the size of
-//! the batch, and on nothing else in it: a position's outputs are the same bits in all batches of a size
-//! for which `choice::algorithm` is the same.
+//! A network of bytes gives the same bits on every processor. Of a plain one, one instruction set gives the same
+//! bits for any number of threads. The algorithm depends on the size of the batch, and on nothing else in it: a
+//! position's outputs are the same bits in all batches of a size for which `choice::algorithm` is the same.
 
 mod arithmetic;
 mod boards;
