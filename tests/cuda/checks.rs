@@ -37,7 +37,7 @@ pub fn run(name: &str) {
         "parity" => gpu::parity(1000),
         "few_real_positions" => gpu::parity(2),
         "timing" => gpu::timing(0.5),
-        "timing_of_splits" => gpu::splits(0.2),
+        "timing_of_splits" => gpu::splits(0.1),
         "profile" => gpu::profile(),
         "name" => println!("{}", cuda(&everything()).name()),
         "short_memory" => short_memory(),

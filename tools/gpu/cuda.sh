@@ -55,15 +55,15 @@ run() {
     export PYTHONPATH=$PWD/tools/train FIANCHETTO_CUDA_CHECK
     local one=("$bundle/cuda-tests" --exact one_check --ignored --nocapture)
     chmod +x "$bundle"/*
-    step 25 machine.txt sh -c "nvidia-smi; nproc; ldd $bundle/cuda-tests $bundle/fianchetto; ldd --version | head -1;
+    step 15 machine.txt sh -c "nvidia-smi; nproc; ldd $bundle/cuda-tests $bundle/fianchetto; ldd --version | head -1;
         python3 -c 'import torch; print(torch.__version__)'; command -v compute-sanitizer ncu"
     step 60 tests.txt "$bundle/cuda-tests" --exact on_this_machine --ignored --nocapture
     FIANCHETTO_CUDA_CHECK=timing
     step 40 timing.txt "${one[@]}"
     FIANCHETTO_CUDA_CHECK=timing_of_splits
     step 20 splits.txt "${one[@]}"
-    step 50 torch.txt python3 tools/gpu/torch_speed.py
-    step 25 search.txt "$bundle/fianchetto" speed --search --batch 8,32,64,128,256 --seconds 2.5 --backend cuda
+    step 45 torch.txt python3 tools/gpu/torch_speed.py
+    step 20 search.txt "$bundle/fianchetto" speed --search --batch 8,32,64,128,256 --seconds 2 --backend cuda
     FIANCHETTO_CUDA_CHECK=mistake_in_single
     step 15 memcheck_single.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
     step 15 racecheck_single.txt compute-sanitizer --tool racecheck --error-exitcode 9 "${one[@]}"
@@ -73,7 +73,7 @@ run() {
     FIANCHETTO_CUDA_CHECK=mistake_in_split_single
     step 15 memcheck_split.txt compute-sanitizer --error-exitcode 9 "${one[@]}"
     FIANCHETTO_CUDA_CHECK=profile
-    step 25 profile.txt ncu --clock-control none --set basic -c 2 "${one[@]}"
+    step 20 profile.txt ncu --clock-control none --set basic -c 2 "${one[@]}"
     return "$failed"
 }
 

@@ -75,6 +75,8 @@ struct Kernel {
     block: LaunchConfig,
     /// Positions at the same time: all their blocks run at once, for blocks that wait for others depend on that.
     teams: usize,
+    /// For each of them, in words of global memory.
+    scratch: usize,
 }
 
 impl Kernel {
@@ -102,13 +104,15 @@ impl Kernel {
         let resident = function
             .occupancy_max_active_blocks_per_multiprocessor(threads, kernel.shared_memory, None)
             .map_err(Failed::to("asking how many blocks run at once"))?;
+        // One block alone waits for none.
+        let resident = if kernel.split == 1 { resident.max(1) } else { resident };
         let teams = device.multiprocessors * resident as usize / kernel.split;
         let block = LaunchConfig {
             grid_dim: (1, 1, 1),
             block_dim: (threads, 1, 1),
             shared_mem_bytes: kernel.shared_memory as u32,
         };
-        Ok(Self { function, split: kernel.split, block, teams })
+        Ok(Self { function, split: kernel.split, block, teams, scratch: kernel.scratch })
     }
 }
 
@@ -167,52 +171,43 @@ impl Cuda {
         let weights = device.stream.clone_htod(&packed.weights);
         let weights = weights.map_err(Failed::to("uploading the weights"))?;
 
+        let is_wanted = |kernel: &&pack::Kernel| match (split, arithmetic) {
+            (Some(split), _) => kernel.split == split,
+            (None, Arithmetic::Single) => true,
+            (None, Arithmetic::Half) => kernel.split == 1 || packed.sizes.channels >= HALF_CHANNELS,
+        };
         let mut kernels = Vec::new();
-        for kernel in &packed.kernels {
+        for kernel in packed.kernels.iter().filter(is_wanted) {
             kernels.push(Kernel::load(&device, &module, kernel)?);
         }
-        kernels[0].teams = kernels[0].teams.max(1);
-        let mut most = kernels[0].teams;
-        let words = |most: usize, kernels: &[Kernel]| {
-            let words = kernels.iter().zip(&packed.kernels);
-            words
-                .map(|(kernel, packed)| kernel.teams.min(most) * packed.scratch)
-                .max()
-                .unwrap_or_default()
-        };
+        kernels.retain(|kernel| kernel.teams > 0);
+        if kernels.is_empty() {
+            let known: Vec<_> =
+                packed.kernels.iter().map(|kernel| kernel.split.to_string()).collect();
+            return Err(BackendError(format!(
+                "CUDA: {} cannot split a position of this network so, expected {} blocks for it",
+                device.name,
+                known.join(" or ")
+            )));
+        }
+        let mut blocks = kernels[0].teams;
         let scratch = loop {
+            let words = kernels.iter().map(|kernel| kernel.teams.min(blocks) * kernel.scratch);
+            let words = words.max().unwrap_or_default();
             // SAFETY: the kernels write there before they read.
-            match unsafe { device.stream.alloc(words(most, &kernels)) } {
+            match unsafe { device.stream.alloc(words) } {
                 Ok(scratch) => break scratch,
                 Err(error) => {
                     let failed = Failed::to("allocating room for the maps")(error);
-                    if !failed.is_out_of_memory() || most == 1 {
+                    if !failed.is_out_of_memory() || blocks == 1 {
                         return Err(failed.into());
                     }
-                    most /= 2;
+                    blocks /= 2;
                 }
             }
         };
         for kernel in &mut kernels {
-            kernel.teams = kernel.teams.min(most);
-        }
-        let blocks = kernels[0].teams;
-        kernels.retain(|kernel| kernel.teams > 0);
-        if let Some(split) = split {
-            let known: Vec<_> = kernels.iter().map(|kernel| kernel.split.to_string()).collect();
-            kernels.retain(|kernel| kernel.split == split);
-            if kernels.is_empty() {
-                return Err(BackendError(format!(
-                    "CUDA: a position of this network cannot be split over {split} blocks here, expected {}",
-                    known.join(" or ")
-                )));
-            }
-        }
-        if split.is_none()
-            && arithmetic == Arithmetic::Half
-            && packed.sizes.channels < HALF_CHANNELS
-        {
-            kernels.truncate(1);
+            kernel.teams = kernel.teams.min(blocks);
         }
         let teams = kernels.iter().map(|kernel| kernel.teams).max().unwrap_or_default();
         let counters = device.stream.clone_htod(&vec![0; teams * COUNTER]);
