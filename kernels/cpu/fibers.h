@@ -216,12 +216,14 @@ inline bool release_barrier(std::vector<Thread>& threads) {
     return true;
 }
 
+inline uint64_t draw() {
+    uint64_t& x = block->random;
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    return x >> 8;
+}
+
 inline void shuffle(std::vector<int>& order) {
-    for (size_t i = order.size(); i > 1; i--) {
-        uint64_t& x = block->random;
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        std::swap(order[i - 1], order[x % i]);
-    }
+    for (size_t i = order.size(); i > 1; i--) std::swap(order[i - 1], order[draw() % i]);
 }
 
 // Runs a warp until it can do no more alone.
@@ -268,27 +270,33 @@ inline void end_block(size_t shared) {
     munmap(block->stacks, block->threads.size() * STACK);
 }
 
-// Runs the block until all its threads have returned or wait for another block; whether it did more than ask again.
+// Runs the block until all its threads have returned or wait for another block; whether it did more than ask again. When a warp asks
+// for the other blocks, they may get their turn before the warps after it: what these should have done before shows if it is missing.
 inline bool run_block() {
     std::vector<Thread>& threads = block->threads;
     const int count = static_cast<int>(threads.size());
     auto in = [&](State state) {
         return std::count_if(threads.begin(), threads.end(), [=](const Thread& thread) { return thread.state == state; });
     };
-    const auto asked = in(State::asking);
     for (Thread& thread : threads) {
         if (thread.state == State::asking) thread.state = State::running;
     }
-    const unsigned first = block->turns;
+    const int64_t first = block->turns;
+    auto did_more = [&] { return block->turns - first != in(State::asking); };
     for (unsigned before = first - 1; block->turns != before || release_barrier(threads);) {
         before = block->turns;
         shuffle(block->warp_order);
         shuffle(block->lane_order);
-        for (const int warp : block->warp_order) run_warp(&threads[32 * warp], std::min(32, count - 32 * warp));
+        for (const int warp : block->warp_order) {
+            Thread* lanes = &threads[32 * warp];
+            const int in_warp = std::min(32, count - 32 * warp);
+            run_warp(lanes, in_warp);
+            const bool asks = std::any_of(lanes, lanes + in_warp, [](const Thread& lane) { return lane.state == State::asking; });
+            if (asks && draw() % 2) return did_more();
+        }
     }
-    const auto ask = in(State::asking);
-    if (!ask && in(State::returned) < count) fail("no thread can go on", threads[0]);
-    return block->turns - first != asked || ask != asked;
+    if (!in(State::asking) && in(State::returned) < count) fail("no thread can go on", threads[0]);
+    return did_more();
 }
 
 // Runs a grid of blocks, so many of them at once.
