@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::backend::cuda::Cuda;
+use crate::chess::Game;
 use crate::evaluator::Evaluator;
 use crate::network::{self, Architecture, Network, WeightsError};
 use crate::search::{Player, from_to::FromTo, mcts::Mcts, minimax::Minimax, policy::Policy};
@@ -90,10 +91,15 @@ pub fn suitable_network(options: &Options) -> Result<Network, String> {
 /// The network that the options name, ready to evaluate games for the player that they name.
 ///
 /// # Errors
-/// As [`suitable_network`].
+/// As [`suitable_network`], and when the network gives no number for the starting position.
 pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
     let network = suitable_network(options)?;
-    Ok(Evaluator::new(network.spec.encoding, backend(network, options)))
+    let mut evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
+    // A backend makes some of what it needs when it is first asked: not on the player's clock.
+    evaluator
+        .evaluate(&Game::default())
+        .map_err(|error| format!("{}: {error}", weights_name(options)))?;
+    Ok(evaluator)
 }
 
 /// The player that the options name, loaded.
