@@ -74,26 +74,49 @@ pub fn backend(network: Network, options: &Options) -> Box<dyn Backend> {
 /// As [`fn@network`], and when the player cannot use such a network.
 pub fn suitable_network(options: &Options) -> Result<Network, String> {
     let network = network(options)?;
+    match unsuitable(options.player, &network) {
+        None => Ok(network),
+        Some(problem) => {
+            let name = weights_name(options);
+            Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"))
+        }
+    }
+}
+
+/// Why a player cannot use a network.
+fn unsuitable(player: PlayerKind, network: &Network) -> Option<&'static str> {
     let scores_squares = matches!(network.spec.architecture, Architecture::SquarePair(_));
-    let problem = match options.player {
-        PlayerKind::FromTo if !scores_squares => {
-            "a network that scores moves, expected a pair that scores squares; name the weights of one"
-        }
-        PlayerKind::Mcts if scores_squares => {
-            "a network without values, expected one with a value head; name the weights of one"
-        }
-        _ => return Ok(network),
-    };
-    let name = weights_name(options);
-    Err(format!("{name}: {problem}: --weights FILE or the option WeightsFile"))
+    match player {
+        PlayerKind::FromTo if !scores_squares => Some(
+            "a network that scores moves, expected a pair that scores squares; name the weights of one",
+        ),
+        PlayerKind::Mcts if scores_squares => Some(
+            "a network without values, expected one with a value head; name the weights of one",
+        ),
+        _ => None,
+    }
+}
+
+/// The players that can use a network, or need none.
+pub fn players(network: &Network) -> Vec<PlayerKind> {
+    let mut players = PlayerKind::ALL.to_vec();
+    players.retain(|&player| unsuitable(player, network).is_none());
+    players
 }
 
 /// The network that the options name, ready to evaluate games for the player that they name.
 ///
 /// # Errors
-/// As [`suitable_network`], and when the network gives no number for the starting position.
+/// As [`suitable_network`] and [`evaluator_of`].
 pub fn evaluator(options: &Options) -> Result<Evaluator, String> {
-    let network = suitable_network(options)?;
+    evaluator_of(suitable_network(options)?, options)
+}
+
+/// A network, ready to evaluate games as the options say.
+///
+/// # Errors
+/// When it gives no number for the starting position.
+pub fn evaluator_of(network: Network, options: &Options) -> Result<Evaluator, String> {
     let mut evaluator = Evaluator::new(network.spec.encoding, backend(network, options));
     // A backend makes some of what it needs when it is first asked: not on the player's clock.
     evaluator

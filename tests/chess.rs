@@ -338,9 +338,9 @@ fn pgn_is_read_as_python_chess_does_and_mistakes_are_named() {
                     .filter(|(name, _)| !["FEN", "SetUp"].contains(&&**name))
                     .collect();
                 let pairs: Vec<_> = tags.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let comments = vec!["a } brace; 1-0 (".to_owned(); read.moves.len() / 2];
+                let remarks = vec![pgn::comment("a } brace; 1-0 ("); read.moves.len() / 2];
                 let pgn::Pgn { start, moves, result, .. } = &read;
-                let text = pgn::write(&pairs, start, moves, &comments, result).unwrap();
+                let text = pgn::write(&pairs, start, moves, &remarks, result).unwrap();
                 if read.tags.is_empty() && read.moves.is_empty() {
                     continue;
                 }
@@ -364,6 +364,19 @@ fn pgn_is_read_as_python_chess_does_and_mistakes_are_named() {
     }
     let games = pgn::read("1. e4 *\n\n1. d4 *").unwrap();
     assert!(games.more && !pgn::read("1. e4 *\n\n").unwrap().more);
+}
+
+#[test]
+fn what_stands_beside_the_moves_of_a_pgn_is_kept() {
+    for case in cases(include_str!("data/pgn_remarks.tsv")) {
+        let [text, expected] = case[..] else { panic!("{case:?}") };
+        let read = pgn::read(&unescaped(text)).unwrap();
+        let pgn::Pgn { start, moves, remarks, result, .. } = &read;
+        assert_eq!(remarks.len(), moves.len() + 1, "{text}");
+        let written = pgn::write(&[], start, moves, remarks, result).unwrap();
+        assert_eq!(written.split_whitespace().collect::<Vec<_>>().join(" "), expected);
+        assert_eq!(&pgn::read(&written).unwrap().remarks, remarks, "{text}");
+    }
 }
 
 /// Nothing panics, however a text is cut or changed.

@@ -4,9 +4,10 @@
 #[path = "web/site.rs"]
 mod site;
 
-use fianchetto::web::Server;
+use fianchetto::uci::PlayerKind;
+use fianchetto::web::{Play, Server};
 use serde_json::{Value, json};
-use site::{events, ply, seat, site};
+use site::{events, ply, seat, site, site_of};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
@@ -243,6 +244,18 @@ fn players_that_fail_are_told_about() {
 }
 
 #[test]
+fn players_that_do_not_suit_the_network_are_neither_offered_nor_taken() {
+    let site =
+        site_of(Play { players: vec![PlayerKind::Policy, PlayerKind::Mcts], ..Play::default() });
+    let game = site.game();
+    assert_eq!(site.state(&game)["players"], json!(["policy", "mcts"]));
+    let (status, answer) = site
+        .post(&format!("{game}/settings"), json!({ "black": { "kind": "minimax", "depth": 1 } }));
+    let expected = "minimax cannot play with this network, expected policy or mcts";
+    assert_eq!((status, &answer["error"]), (422, &json!(expected)));
+}
+
+#[test]
 fn settings_out_of_range_are_refused() {
     let site = site();
     let game = site.game();
@@ -288,7 +301,7 @@ fn games_come_and_go_as_text() {
     let (status, saved) = site.send("GET", &format!("{game}/pgn"), "");
     assert_eq!(status, 200);
     assert!(saved.contains("[FEN \"r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1\"]"), "{saved}");
-    assert!(saved.ends_with("\n\n1. O-O O-O-O 2. Ra2 *\n"), "{saved}");
+    assert!(saved.ends_with("\n\n1. O-O {safe} 1... O-O-O 2. Ra2 1-0\n"), "{saved}");
     let (_, again) = new(json!({ "pgn": saved }));
     assert_eq!(again["moves"], state["moves"]);
     // The text's own tags stay, until it is another game.

@@ -18,6 +18,9 @@ pub struct Pgn {
     pub start: Game,
     /// The moves of the main line.
     pub moves: Vec<Move>,
+    /// What stands beside the moves, `[moves + 1]`, by how many moves are before it: comments in braces, variations in
+    /// brackets, numeric glyphs, with blanks between them.
+    pub remarks: Vec<String>,
     /// `1-0`, `0-1`, `1/2-1/2`, or `*` where the text says nothing else.
     pub result: String,
     /// What was mended in the tag `FEN`.
@@ -99,8 +102,7 @@ impl std::error::Error for PgnError {}
 
 /// Reads the first game of a text.
 ///
-/// Comments, variations, numeric glyphs, move numbers and lines that begin with `%` are left out; moves may be written as
-/// [`notation::from_san`] takes them.
+/// Move numbers and lines that begin with `%` are left out; moves may be written as [`notation::from_san`] takes them.
 ///
 /// # Errors
 /// See [`PgnError`].
@@ -109,6 +111,7 @@ impl std::error::Error for PgnError {}
 /// ```
 /// let pgn = fianchetto::chess::pgn::read("1. e4 {best by test} e5 (1... c5) 2. Nf3 *")?;
 /// assert_eq!(pgn.moves.len(), 3);
+/// assert_eq!(pgn.remarks, ["", "{best by test}", "(1... c5)", ""]);
 /// let error = fianchetto::chess::pgn::read("1. e4 e5 2. Ke3").unwrap_err();
 /// assert!(error.to_string().starts_with("line 1, move 2.: move \"Ke3\" cannot be played"));
 /// # Ok::<(), fianchetto::chess::pgn::PgnError>(())
@@ -118,6 +121,7 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
         rest: text.strip_prefix('\u{feff}').unwrap_or(text),
         line: 1,
         at_line_start: true,
+        remarks: String::new(),
     };
     let mut tags = Vec::new();
     while let Some('[') = reader.peek()? {
@@ -131,6 +135,7 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
     let fen = tags.iter().find(|(name, _)| name == "FEN").map_or("startpos", |(_, value)| value);
     let (start, repairs) = Game::from_fen(fen).map_err(PgnError::Fen)?;
     let (mut game, mut result) = (start.clone(), None);
+    let mut remarks = Vec::new();
     while let Some(next) = reader.peek()? {
         if next == '[' {
             break;
@@ -142,29 +147,41 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
             break;
         }
         let san = without_number(word);
-        if san.is_empty() {
-            continue;
-        }
-        let played = notation::from_san(game.board(), san);
-        match played {
-            Ok(mv) => game.play_legal(mv),
-            Err(error) => {
-                let number = number(&game);
-                return Err(PgnError::Move { number, line, error });
+        let glyph = if word.starts_with('$') { word } else { glyph(word) };
+        if !san.is_empty() {
+            remarks.push(std::mem::take(&mut reader.remarks));
+            match notation::from_san(game.board(), san) {
+                Ok(mv) => game.play_legal(mv),
+                Err(error) => {
+                    let number = number(&game);
+                    return Err(PgnError::Move { number, line, error });
+                }
             }
         }
+        reader.remark(glyph);
     }
     if tags.is_empty() && game.moves().is_empty() {
         return Err(PgnError::Empty);
     }
+    remarks.push(std::mem::take(&mut reader.remarks));
     let more = reader.peek()?.is_some();
+    if !more {
+        // What stands after the result is of this game.
+        let last = remarks.pop().unwrap_or_default();
+        remarks.push([last, reader.remarks].join(" ").trim().to_owned());
+    }
     let moves = game.moves().to_vec();
     let result = result.unwrap_or_else(|| "*".to_owned());
-    Ok(Pgn { tags, start, moves, result, repairs, more })
+    Ok(Pgn { tags, start, moves, remarks, result, repairs, more })
+}
+
+/// A text as a comment.
+pub fn comment(text: &str) -> String {
+    format!("{{{}}}", text.replace('}', ")"))
 }
 
 /// A game as PGN. `FEN` and `SetUp` are added to the tags where the game does not begin at the start position.
-/// The comments follow the moves, one each, and one more stands before the result; empty ones are left out.
+/// The remarks are movetext, such as a [`comment`], and stand after so many moves as each has remarks before it.
 ///
 /// # Errors
 /// When a move is not legal.
@@ -172,7 +189,7 @@ pub fn write(
     tags: &[(&str, &str)],
     start: &Game,
     moves: &[Move],
-    comments: &[String],
+    remarks: &[String],
     result: &str,
 ) -> Result<String, IllegalMove> {
     let mut text = String::new();
@@ -185,24 +202,19 @@ pub fn write(
     }
     text.push('\n');
     let mut words = Vec::new();
-    let comment = |words: &mut Vec<String>, ply: usize| {
-        let comment = comments.get(ply).filter(|comment| !comment.is_empty());
-        let text = comment.map(|comment| format!("{{{}}}", comment.replace('}', ")")));
-        words.extend(text.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned));
-        comment.is_some()
-    };
     let mut game = start.clone();
-    let mut is_first = true;
-    for (ply, &mv) in moves.iter().enumerate() {
+    for ply in 0..=moves.len() {
+        let remark = remarks.get(ply).map_or("", |remark| remark);
+        words.extend(remark.split_whitespace().map(str::to_owned));
+        let Some(&mv) = moves.get(ply) else { break };
         // Black's moves are numbered where something stands before them.
+        let is_first = ply == 0 || !remark.is_empty();
         if is_first || game.board().side_to_move() == Color::White {
             words.push(number(&game));
         }
         words.push(notation::to_san(game.board(), mv)?);
         game.play(mv)?;
-        is_first = comment(&mut words, ply);
     }
-    comment(&mut words, moves.len());
     words.push(result.to_owned());
     let mut column = 0;
     for word in words {
@@ -242,10 +254,25 @@ fn without_number(word: &str) -> &str {
     }
 }
 
+/// The numeric glyph of the signs that a move ends with, or that stand alone; nothing where there are none.
+fn glyph(word: &str) -> &'static str {
+    match &word[word.trim_end_matches(['!', '?']).len()..] {
+        "!" => "$1",
+        "?" => "$2",
+        "!!" => "$3",
+        "??" => "$4",
+        "!?" => "$5",
+        "?!" => "$6",
+        _ => "",
+    }
+}
+
 struct Reader<'a> {
     rest: &'a str,
     line: usize,
     at_line_start: bool,
+    /// What was read beside the moves since the last one.
+    remarks: String,
 }
 
 impl<'a> Reader<'a> {
@@ -254,7 +281,9 @@ impl<'a> Reader<'a> {
         loop {
             let Some(next) = self.rest.chars().next() else { return Ok(None) };
             match next {
-                '%' if self.at_line_start => self.skip_line(),
+                '%' if self.at_line_start => {
+                    self.skip_line();
+                }
                 ';' | '{' => self.skip_comment(next)?,
                 '(' => self.skip_variation()?,
                 _ if next.is_whitespace() || next == ')' => {
@@ -265,8 +294,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Keeps a remark.
+    fn remark(&mut self, text: &str) {
+        if !self.remarks.is_empty() && !text.is_empty() {
+            self.remarks.push(' ');
+        }
+        self.remarks += text;
+    }
+
     fn skip_variation(&mut self) -> Result<(), PgnError> {
         let (line, opening) = (self.line, '(');
+        if !self.remarks.is_empty() {
+            self.remarks.push(' ');
+        }
         let mut depth = 0;
         loop {
             let Some(next) = self.rest.chars().next() else {
@@ -278,11 +318,13 @@ impl<'a> Reader<'a> {
                 // Comments may hold brackets.
                 '{' | ';' => {
                     self.skip_comment(next)?;
+                    self.remarks.push(' ');
                     continue;
                 }
                 _ => {}
             }
-            self.advance(next.len_utf8());
+            let text = self.advance(next.len_utf8());
+            self.remarks += text;
             if depth == 0 {
                 return Ok(());
             }
@@ -291,17 +333,19 @@ impl<'a> Reader<'a> {
 
     fn skip_comment(&mut self, opening: char) -> Result<(), PgnError> {
         if opening == ';' {
-            self.skip_line();
+            let line = self.skip_line();
+            self.remark(&comment(line[1..].trim()));
             return Ok(());
         }
         let line = self.line;
         let end = self.rest.find('}').ok_or(PgnError::Unclosed { line, opening })?;
-        self.advance(end + 1);
+        let text = self.advance(end + 1);
+        self.remark(text);
         Ok(())
     }
 
-    fn skip_line(&mut self) {
-        self.advance(self.rest.find('\n').map_or(self.rest.len(), |end| end + 1));
+    fn skip_line(&mut self) -> &'a str {
+        self.advance(self.rest.find('\n').map_or(self.rest.len(), |end| end + 1))
     }
 
     fn advance(&mut self, bytes: usize) -> &'a str {

@@ -93,6 +93,21 @@ pub enum BackendKind {
     Cuda,
 }
 
+impl PlayerKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Policy, Self::Mcts, Self::Minimax, Self::FromTo];
+
+    /// As the option `Player` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Mcts => "mcts",
+            Self::Minimax => "minimax",
+            Self::FromTo => "from-to",
+        }
+    }
+}
+
 impl Options {
     /// Sets the option `name` (upper or lower case alike) from text, as `setoption` does.
     ///

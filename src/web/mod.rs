@@ -22,13 +22,21 @@ mod view;
 
 pub use server::Server;
 
-use crate::uci::Options;
+use crate::uci::{Options, PlayerKind};
 
 /// How new games begin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Play {
     /// The engine to play against, and how all engines go about it.
     pub options: Options,
     /// Whether the person has Black.
     pub black: bool,
+    /// The engines to choose from.
+    pub players: Vec<PlayerKind>,
+}
+
+impl Default for Play {
+    fn default() -> Self {
+        Self { options: Options::default(), black: false, players: PlayerKind::ALL.to_vec() }
+    }
 }

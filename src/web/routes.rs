@@ -5,7 +5,6 @@ use super::request::Request;
 use super::response::Response;
 use super::session::{Beginning, Rejection, Session, Settings};
 use super::{Play, assets};
-use crate::chess::Color;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -95,9 +94,7 @@ impl Games {
         }
         let half = |of| self.names.hash_one((count, of));
         let id = format!("{:016x}{:016x}", half(0), half(1));
-        let person = if self.play.black { Color::Black } else { Color::White };
-        let options = self.play.options.clone();
-        let session = Session::new(id.clone(), options, person, self.engines.clone());
+        let session = Session::new(id.clone(), self.play.clone(), self.engines.clone());
         let text = session.text();
         sessions.insert(id, session);
         Response::json_text(201, &*text)

@@ -4,6 +4,7 @@
 //! with the thinking that the game wants. Thinking happens on threads of its own; one that is no longer wanted finds its
 //! stop flag set, and what it says is not heard. The flag is only set with the state locked.
 
+use super::Play;
 use super::engines::Engines;
 use super::history::History;
 use super::record::{self, Source};
@@ -72,7 +73,7 @@ pub struct Settings {
 /// A game, its players and its onlookers.
 pub struct Session {
     id: String,
-    base: Options,
+    play: Play,
     engines: Arc<Engines>,
     state: Mutex<State>,
     changed: Condvar,
@@ -151,9 +152,20 @@ impl State {
         self.problem = None;
     }
 
-    fn sit(&mut self, base: &Options, changes: [Option<Seat>; 3]) -> Result<(), Rejection> {
+    fn sit(&mut self, play: &Play, changes: [Option<Seat>; 3]) -> Result<(), Rejection> {
         for seat in changes.into_iter().flatten() {
-            seat.options(base).map_err(|error| Rejection::Unusable(error.to_string()))?;
+            let options = seat.options(&play.options);
+            let options = options.map_err(|error| Rejection::Unusable(error.to_string()))?;
+            if let Some(Options { player, .. }) = options
+                && !play.players.contains(&player)
+            {
+                let known: Vec<_> = play.players.iter().map(|player| player.name()).collect();
+                return Err(Rejection::Unusable(format!(
+                    "{} cannot play with this network, expected {}",
+                    player.name(),
+                    known.join(" or ")
+                )));
+            }
         }
         let [white, black, analysis] = changes;
         self.white = white.unwrap_or(self.white);
@@ -167,13 +179,11 @@ impl State {
 }
 
 impl Session {
-    /// A game from the start position. The person has White, or else Black; the engine is the one that `base` names.
-    pub fn new(id: String, base: Options, person: Color, engines: Arc<Engines>) -> Arc<Self> {
-        let engine = Seat::of_options(&base);
-        let (white, black) = match person {
-            Color::White => (Seat::Person, engine),
-            Color::Black => (engine, Seat::Person),
-        };
+    /// A game from the start position, between a person and the engine that the options name.
+    pub fn new(id: String, play: Play, engines: Arc<Engines>) -> Arc<Self> {
+        let engine = Seat::of_options(&play.options);
+        let (white, black) =
+            if play.black { (engine, Seat::Person) } else { (Seat::Person, engine) };
         let state = State {
             history: History::default(),
             white,
@@ -193,7 +203,7 @@ impl Session {
             seen: Instant::now(),
         };
         let (state, changed) = (Mutex::new(state), Condvar::new());
-        let session = Arc::new(Self { id, base, engines, state, changed });
+        let session = Arc::new(Self { id, play, engines, state, changed });
         session.change(|_| ());
         session
     }
@@ -270,7 +280,7 @@ impl Session {
                 let why = format!("the pace is {pace} ms, expected at most {MAX_PACE}");
                 return Err(Rejection::Unusable(why));
             }
-            state.sit(&self.base, [white, black, analysis])?;
+            state.sit(&self.play, [white, black, analysis])?;
             if let Some(pace) = pace {
                 state.pace = Duration::from_millis(pace);
             }
@@ -306,7 +316,7 @@ impl Session {
             }
         };
         self.change(|state| {
-            state.sit(&self.base, [white, black, None])?;
+            state.sit(&self.play, [white, black, None])?;
             state.history = history;
             state.source = source;
             state.notes = notes;
@@ -379,7 +389,7 @@ impl Session {
             self.direct(state, role, wanted);
         }
         state.versions.0 += 1;
-        state.text = view::state(&self.id, state).into();
+        state.text = view::state(&self.id, &self.play.players, state).into();
         self.changed.notify_all();
     }
 
@@ -412,7 +422,7 @@ impl Session {
         let began = Instant::now();
         let client = (self.id.clone(), role);
         let mut report = |report: &Report| self.hear(role, game, report, stop);
-        let chosen = match seat.options(&self.base) {
+        let chosen = match seat.options(&self.play.options) {
             Ok(Some(mut options)) => {
                 if role == Role::Analyst {
                     // An analysis ranks the moves; it does not draw one.

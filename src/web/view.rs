@@ -5,6 +5,7 @@ use super::seat::Seat;
 use super::session::State;
 use super::thought::Thought;
 use crate::chess::{Color, Outcome, notation};
+use crate::uci::PlayerKind;
 use serde::Serialize;
 
 /// All that the page shows of a game but the thoughts.
@@ -26,6 +27,8 @@ struct View<'a> {
     white: Seat,
     black: Seat,
     analysis: Seat,
+    /// The engines to choose from.
+    players: Vec<&'static str>,
     paused: bool,
     /// Milliseconds.
     pace: u128,
@@ -59,7 +62,7 @@ struct Thoughts<'a> {
 }
 
 /// The state of a game.
-pub fn state(id: &str, state: &State) -> String {
+pub fn state(id: &str, players: &[PlayerKind], state: &State) -> String {
     let history = &state.history;
     let (game, board) = (history.game(), history.game().board());
     let outcome = game.outcome();
@@ -83,6 +86,7 @@ pub fn state(id: &str, state: &State) -> String {
         white: state.white,
         black: state.black,
         analysis: state.analysis,
+        players: players.iter().map(|player| player.name()).collect(),
         paused: state.paused,
         pace: state.pace.as_millis(),
         thinking: state.mover.task.is_some(),

@@ -5,7 +5,7 @@ import { readFile, writeFile, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setUp } from "./board.js";
+import { Board, setUp } from "./board.js";
 
 const given = setUp();
 
@@ -74,7 +74,7 @@ test("a good game and a bad one, from a file", async () => {
   await board.page.click("#pgn");
   const saved = await readFile(await (await waiting).path(), "utf8");
   assert.match(saved, /^\[White "Anderssen"\]\n\[Black "Kieseritzky"\]\n\[Result "1-0"\]\n/);
-  assert.match(saved, /\n1\. e4 e5 2\. f4 exf4 3\. Bc4 Qh4\+ 4\. Kf1 b5 5\. Bxb5 Nf6 1-0\n$/);
+  assert.match(saved, /\n1\. e4 e5 2\. f4 {the gambit} 2\.\.\. exf4 3\. Bc4 \(3\. Nf3 g5\) 3\.\.\. Qh4\+ \$6 4\. Kf1 b5\n5\. Bxb5 Nf6 1-0\n$/);
 
   // The list of moves is one stop of the tab key.
   assert.equal(await board.page.locator("#moves button[tabindex='0']").count(), 1);
@@ -84,5 +84,38 @@ test("a good game and a bad one, from a file", async () => {
   await board.page.keyboard.press("Enter");
   await board.atPly(3);
   await board.page.locator("#announce").filter({ hasText: "Back to pawn to f4." }).waitFor();
+  await board.close();
+});
+
+test("of a collection of games the first one", async () => {
+  const board = await given.open();
+  const file = join(await mkdtemp(join(tmpdir(), "fianchetto-")), "many.pgn");
+  await writeFile(file, (GAME + "\n").repeat(4000));
+  await board.page.click("#new");
+  await board.page.setInputFiles("#new-file", file);
+  await board.page.waitForFunction(() => document.querySelector("#new-text").value !== "");
+  await board.page.click("#new-form [type=submit]");
+  await board.atPly(10);
+  assert.equal(await board.page.locator("#notes").textContent(), "Note: only the first game was read");
+  await board.close();
+});
+
+test("a copied tab has a game of its own, which begins as a copy", async () => {
+  const board = await given.open();
+  await board.seat("black", "person");
+  await board.click("e2", "e4");
+  await board.atPly(1);
+  const [page] = await Promise.all([board.page.waitForEvent("popup"), board.page.evaluate(() => void window.open("/"))]);
+  const copy = new Board(page, []);
+  await copy.atPly(1);
+  await copy.click("e7", "e5");
+  await copy.atPly(2);
+  const [one, other] = [await board.state(), await copy.state()];
+  assert.notEqual(one.id, other.id);
+  assert.deepEqual([one.ply, other.ply], [1, 2]);
+  // A reload is no copy.
+  await page.reload();
+  await copy.atPly(2);
+  assert.equal((await copy.state()).id, other.id);
   await board.close();
 });

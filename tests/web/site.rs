@@ -96,13 +96,17 @@ pub struct Site {
 }
 
 pub fn site() -> Site {
+    site_of(Play::default())
+}
+
+pub fn site_of(play: Play) -> Site {
     let running = Running::default();
     let server = Server::bind(0).unwrap();
     let url = server.url();
     let address = url.strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
     let made = running.clone();
     thread::spawn(move || {
-        server.run(Play::default(), move |options: &Options| match options.player {
+        server.run(play, move |options: &Options| match options.player {
             PlayerKind::Policy => Ok(Box::new(First) as Box<dyn Player>),
             PlayerKind::Mcts => Ok(Box::new(Endless(made.clone()))),
             PlayerKind::Minimax => Ok(Box::new(Broken)),

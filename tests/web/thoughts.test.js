@@ -1,6 +1,9 @@
 // What the players think, and what is said when one cannot.
 
 import assert from "node:assert/strict";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setUp, start, Board } from "./board.js";
 
@@ -39,17 +42,42 @@ test("the tree search's visits grow, and undo ends a search", async () => {
 });
 
 test("a player that cannot play says why, and another one helps", async () => {
-  const board = await given.open();
-  await board.seat("black", "from-to");
+  const folder = await mkdtemp(join(tmpdir(), "fianchetto-"));
+  const weights = join(folder, "weights.safetensors");
+  await copyFile("../../weights/second-64x6.safetensors", weights);
+  const { url, end } = await start("--weights", weights);
+  await rm(weights);
+  const page = await given.browser.newPage();
+  await page.goto(url);
+  const board = new Board(page, []);
+  await board.ready();
+  await board.seat("black", "mcts");
   await board.click("e2", "e4");
-  await board.page.locator("#problem").filter({ hasText: "expected a pair that scores squares" }).waitFor();
-  await board.says("Black \\(From/to, depth 3\\) cannot move");
-  await board.page.click("#retry");
-  await board.page.locator("#problem").filter({ hasText: "name the weights" }).waitFor();
+  await page.locator("#problem").filter({ hasText: "weights.safetensors" }).waitFor();
+  await board.says("Black \\(Tree search, 800 playouts\\) cannot move");
+  await page.click("#retry");
+  await page.locator("#problem").filter({ hasText: "No such file" }).waitFor();
   await board.seat("black", "minimax", 1);
   await board.atPly(2);
-  assert.equal(await board.page.locator("#problem").isHidden(), true);
+  assert.equal(await page.locator("#problem").isHidden(), true);
+  await page.close();
+  end();
+});
+
+test("players are offered that suit the network", async () => {
+  const offered = async (page) => {
+    await page.waitForFunction(() => document.querySelector("#black-kind option[disabled]"));
+    return page.$$eval("#black-kind option:enabled", (options) => options.map((option) => option.value));
+  };
+  const board = await given.open();
+  assert.deepEqual(await offered(board.page), ["person", "policy", "mcts", "minimax"]);
   await board.close();
+  const { url, end } = await start("--weights", "../../weights/first-pair.safetensors");
+  const page = await given.browser.newPage();
+  await page.goto(url);
+  assert.deepEqual(await offered(page), ["person", "policy", "minimax", "from-to"]);
+  await page.close();
+  end();
 });
 
 test("a page whose program has ended says so", async () => {

@@ -13,15 +13,10 @@ pub(super) trait Named: Copy + 'static {
 }
 
 impl Named for PlayerKind {
-    const ALL: &'static [Self] = &[Self::Policy, Self::Mcts, Self::Minimax, Self::FromTo];
+    const ALL: &'static [Self] = &Self::ALL;
 
     fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Mcts => "mcts",
-            Self::Minimax => "minimax",
-            Self::FromTo => "from-to",
-        }
+        self.name()
     }
 }
 

@@ -12,10 +12,24 @@ async function request(method, path, body) {
   return { status: answer.status, json };
 }
 
+/// Whether no other tab has this game: one that was copied from another knows the other's game by name.
+function claim(id) {
+  return new Promise((resolve) => {
+    if (!navigator.locks) return resolve(true);
+    const held = () => {
+      resolve(true);
+      return new Promise(() => {});
+    };
+    // After a reload the page before may hold it for a moment still.
+    navigator.locks.request(`${KEY}-${id}`, { signal: AbortSignal.timeout(300) }, held).catch(() => resolve(false));
+  });
+}
+
 /// Calls `onState`, `onThoughts` and `onLost` as things happen. The game belongs to the browser tab: it is found again after a
 /// reload.
 export class Game {
   #id = sessionStorage.getItem(KEY);
+  #claimed;
   #events;
 
   constructor(handlers) {
@@ -26,16 +40,25 @@ export class Game {
 
   async open() {
     const known = this.#id && (await request("GET", this.path()).catch(() => undefined));
-    if (known?.status === 200) {
+    const isThere = known?.status === 200;
+    if (isThere && (this.#claimed === this.#id || (await claim(this.#id)))) {
+      this.#claimed = this.#id;
       this.handlers.onState(known.json);
     } else {
-      const { status, json } = await request("POST", "/api/games");
-      if (status !== 201) throw new Refused(json.error);
-      this.#id = json.id;
-      sessionStorage.setItem(KEY, json.id);
-      this.handlers.onState(json);
+      const pgn = isThere && (await (await fetch(this.path("pgn"))).text());
+      await this.#create();
+      if (isThere) await this.begin({ pgn, white: known.json.white, black: known.json.black });
     }
     this.#listen();
+  }
+
+  async #create() {
+    const { status, json } = await request("POST", "/api/games");
+    if (status !== 201) throw new Refused(json.error);
+    this.#id = this.#claimed = json.id;
+    sessionStorage.setItem(KEY, json.id);
+    await claim(json.id);
+    this.handlers.onState(json);
   }
 
   path(rest = "") {

@@ -57,9 +57,9 @@ function show(next) {
   board.show(state);
   views.thoughts.setState(state);
   views.moves.show(state);
-  views.white.show(state.white);
-  views.black.show(state.black);
-  views.analysis.show(state.analysis);
+  views.white.show(state.white, state.players);
+  views.black.show(state.black, state.players);
+  views.analysis.show(state.analysis, state.players);
   announce(before);
 
   element("status").textContent = status(state);
@@ -173,7 +173,8 @@ element("new").addEventListener("click", () => {
 element("new-cancel").addEventListener("click", () => dialog.close());
 element("new-file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
-  if (file) element("new-text").value = await file.text();
+  // Only the first game is read: of a collection this is enough, and no more than the program takes.
+  if (file) element("new-text").value = await file.slice(0, 100_000).text();
 });
 element("new-form").addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -31,7 +31,7 @@ export class Seat {
     });
     this.#number.addEventListener("change", () => this.#number.reportValidity() && change(this.seat()));
     // A number that was refused does not stay.
-    this.#number.addEventListener("blur", () => this.#number.validity.valid || this.show(this.#shown));
+    this.#number.addEventListener("blur", () => this.#number.validity.valid || this.show(...this.#shown));
   }
 
   seat() {
@@ -40,8 +40,10 @@ export class Seat {
     return number ? { kind, [number.key]: Number(this.#number.value) } : { kind };
   }
 
-  show(seat) {
-    this.#shown = seat;
+  /// Shows who sits, of those who could.
+  show(seat, players) {
+    this.#shown = [seat, players];
+    for (const option of this.#select.options) option.hidden = option.disabled = ![...players, "person"].includes(option.value);
     const number = NUMBERS[seat.kind];
     this.#select.value = seat.kind;
     // Depth 0 leaves it to the player.

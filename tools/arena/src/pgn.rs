@@ -25,11 +25,14 @@ pub fn write(heading: &Heading<'_>, played: &Played) -> Result<String, String> {
     for uci in &played.moves {
         moves.push(course.play_uci(uci).map_err(|error| error.to_string())?);
     }
-    let mut comments: Vec<String> = (0..moves.len()).map(|ply| comment(played, ply)).collect();
-    comments.push(match &played.detail {
+    let comments = (0..moves.len()).map(|ply| pgn::comment(&comment(played, ply)));
+    let mut remarks: Vec<String> = std::iter::once(String::new()).chain(comments).collect();
+    let end = match &played.detail {
         Some(detail) => format!("{}: {detail}", played.reason.words()),
         None => played.reason.words().to_owned(),
-    });
+    };
+    let last = remarks.len() - 1;
+    remarks[last] = format!("{} {}", remarks[last], pgn::comment(&end)).trim().to_owned();
     let plies = moves.len().to_string();
     let tags = [
         ("Event", "fianchetto-arena"),
@@ -42,7 +45,7 @@ pub fn write(heading: &Heading<'_>, played: &Played) -> Result<String, String> {
         ("PlyCount", &plies),
         ("Termination", played.reason.termination()),
     ];
-    let text = pgn::write(&tags, &start, &moves, &comments, &played.result);
+    let text = pgn::write(&tags, &start, &moves, &remarks, &played.result);
     Ok(text.map_err(|error| error.to_string())? + "\n")
 }
 
