@@ -9,6 +9,7 @@ use fianchetto::encoding::Encoding;
 use fianchetto::network::spec::{Int8, Residual};
 use fianchetto::network::{Network, Real, Spec, reference};
 use ndarray::Array3;
+use random_weights::planes;
 
 const INDICES: [u16; 7] = [0, 1, 63, 796, 2048, 4094, 4095];
 const SEED: u64 = 3;
@@ -57,18 +58,6 @@ fn spec(sizes: Residual) -> Spec {
 
 fn network<T: Real>(spec: &Spec) -> Network<T> {
     Network::from_safetensors(&random_weights::file(spec, SEED)).unwrap()
-}
-
-/// A position's planes: random, with fractions of both signs.
-fn planes(spec: &Spec, position: usize) -> Vec<f32> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(position as u64 + 1);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        ((state >> 40) as f32 / (1 << 23) as f32 - 1.0) * 2.0
-    };
-    (0..64 * spec.encoding.planes()).map(|_| next()).collect()
 }
 
 /// The logits of [`INDICES`] and the value of some positions, one batch.

@@ -10,7 +10,7 @@ use fianchetto::network::spec::{Int8, Residual};
 use fianchetto::network::{Network, Spec, reference};
 use half::f16;
 use ndarray::Array3;
-use random_weights::Stored;
+use random_weights::{Stored, planes};
 use safetensors::tensor::Dtype;
 
 /// Those that a network has.
@@ -32,18 +32,6 @@ fn spec(sizes: Residual) -> Spec {
 
 fn network(spec: &Spec) -> Network {
     Network::from_safetensors(&random_weights::file(spec, 3)).unwrap()
-}
-
-/// A position's planes: random, with whole numbers and fractions of both signs, unlike any chess position.
-fn planes(spec: &Spec, position: usize) -> Vec<f32> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(position as u64 + 1);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        ((state >> 40) as f32 / (1 << 23) as f32 - 1.0) * 2.0
-    };
-    (0..64 * spec.encoding.planes()).map(|_| next()).collect()
 }
 
 /// The logits of [`indices`] and the value of a position.

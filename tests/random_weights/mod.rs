@@ -161,3 +161,16 @@ fn split_mix(z: u64) -> u64 {
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+/// A position's planes: random, with whole numbers and fractions of both signs, unlike any chess position.
+#[allow(dead_code)] // As above.
+pub fn planes(spec: &Spec, position: usize) -> Vec<f32> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(position as u64 + 1);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 40) as f32 / (1 << 23) as f32 - 1.0) * 2.0
+    };
+    (0..64 * spec.encoding.planes()).map(|_| next()).collect()
+}

@@ -4,18 +4,63 @@ use super::super::{Avx2, Avx512};
 use super::{Bytes, Kernel, Simd, Steady};
 use std::arch::x86_64::*;
 
+/// What the two sets with vectors of eight sums have in common: all but how products are added.
+macro_rules! eight_sums {
+    () => {
+        type Floats = Avx2;
+        /// Eight sums, two vectors of weights, inputs, ones and what lies between: of sixteen registers.
+        const ROWS: usize = 4;
+        const STEP: usize = 4;
+        type Inputs = __m256i;
+        type Weights = __m256i;
+        type Sums = __m256i;
+
+        #[inline(always)]
+        unsafe fn inputs(self, from: *const u8) -> __m256i {
+            // SAFETY: AVX2; the caller promises the memory.
+            unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
+        }
+
+        #[inline(always)]
+        unsafe fn weights(self, from: *const i8) -> __m256i {
+            // SAFETY: AVX2; the caller promises the memory.
+            unsafe { _mm256_loadu_si256(from.cast()) }
+        }
+
+        #[inline(always)]
+        fn none(self) -> __m256i {
+            // SAFETY: AVX2.
+            unsafe { _mm256_setzero_si256() }
+        }
+
+        #[inline(always)]
+        fn total(self, sums: __m256i) -> __m256 {
+            // SAFETY: AVX2.
+            unsafe { _mm256_cvtepi32_ps(sums) }
+        }
+
+        /// What is no number saturates to zero.
+        #[inline(always)]
+        unsafe fn store(self, numbers: [__m256; 2], to: *mut u8) {
+            // SAFETY: AVX2; the caller promises the memory.
+            unsafe {
+                let words = numbers.map(|numbers| {
+                    let whole = _mm256_cvtps_epi32(numbers);
+                    let high = _mm256_extracti128_si256::<1>(whole);
+                    _mm_packs_epi32(_mm256_castsi256_si128(whole), high)
+                });
+                _mm_storeu_si128(to.cast(), _mm_packus_epi16(words[0], words[1]));
+            }
+        }
+    };
+}
+
 /// AVX2: products of two bytes each are added up in 16 bits, which seven of the first byte's bits leave room for.
 #[derive(Clone, Copy)]
 pub struct Maddubs(());
 
 impl Bytes for Maddubs {
-    type Floats = Avx2;
-    /// Eight sums, two vectors of weights, inputs, ones and what lies between: of sixteen registers.
-    const ROWS: usize = 4;
-    const STEP: usize = 4;
-    type Inputs = __m256i;
-    type Weights = __m256i;
-    type Sums = __m256i;
+    eight_sums!();
 
     fn detect() -> Option<Steady<Self>> {
         Avx2::detect().map(|floats| Steady { floats, bytes: Self(()) })
@@ -31,24 +76,6 @@ impl Bytes for Maddubs {
     }
 
     #[inline(always)]
-    unsafe fn inputs(self, from: *const u8) -> __m256i {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { four_inputs(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(self, from: *const i8) -> __m256i {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    fn none(self) -> __m256i {
-        // SAFETY: AVX2.
-        unsafe { _mm256_setzero_si256() }
-    }
-
-    #[inline(always)]
     fn add(self, sums: __m256i, inputs: __m256i, weights: __m256i) -> __m256i {
         // SAFETY: AVX2.
         unsafe {
@@ -57,18 +84,6 @@ impl Bytes for Maddubs {
             _mm256_add_epi32(sums, fours)
         }
     }
-
-    #[inline(always)]
-    fn total(self, sums: __m256i) -> __m256 {
-        // SAFETY: AVX2.
-        unsafe { _mm256_cvtepi32_ps(sums) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, numbers: [__m256; 2], to: *mut u8) {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { store_bytes(numbers, to) }
-    }
 }
 
 /// AVX-VNNI: processors since 2021 (Alder Lake, Zen 5).
@@ -76,12 +91,7 @@ impl Bytes for Maddubs {
 pub struct AvxVnni(());
 
 impl Bytes for AvxVnni {
-    type Floats = Avx2;
-    const ROWS: usize = 4;
-    const STEP: usize = 4;
-    type Inputs = __m256i;
-    type Weights = __m256i;
-    type Sums = __m256i;
+    eight_sums!();
 
     fn detect() -> Option<Steady<Self>> {
         let floats = Avx2::detect()?;
@@ -98,66 +108,9 @@ impl Bytes for AvxVnni {
     }
 
     #[inline(always)]
-    unsafe fn inputs(self, from: *const u8) -> __m256i {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { four_inputs(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(self, from: *const i8) -> __m256i {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    fn none(self) -> __m256i {
-        // SAFETY: AVX2.
-        unsafe { _mm256_setzero_si256() }
-    }
-
-    #[inline(always)]
     fn add(self, sums: __m256i, inputs: __m256i, weights: __m256i) -> __m256i {
         // SAFETY: AVX-VNNI.
         unsafe { _mm256_dpbusd_avx_epi32(sums, inputs, weights) }
-    }
-
-    #[inline(always)]
-    fn total(self, sums: __m256i) -> __m256 {
-        // SAFETY: AVX2.
-        unsafe { _mm256_cvtepi32_ps(sums) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, numbers: [__m256; 2], to: *mut u8) {
-        // SAFETY: AVX2; the caller promises the memory.
-        unsafe { store_bytes(numbers, to) }
-    }
-}
-
-/// Four inputs, eight times.
-///
-/// # Safety
-/// The processor has AVX2, and they may be read.
-#[inline(always)]
-unsafe fn four_inputs(from: *const u8) -> __m256i {
-    // SAFETY: as the caller promises; an unaligned read.
-    unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
-}
-
-/// As [`Bytes::store`]: what is no number saturates to zero.
-///
-/// # Safety
-/// The processor has AVX2, and sixteen bytes may be written.
-#[inline(always)]
-unsafe fn store_bytes(numbers: [__m256; 2], to: *mut u8) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let words = numbers.map(|numbers| {
-            let whole = _mm256_cvtps_epi32(numbers);
-            let high = _mm256_extracti128_si256::<1>(whole);
-            _mm_packs_epi32(_mm256_castsi256_si128(whole), high)
-        });
-        _mm_storeu_si128(to.cast(), _mm_packus_epi16(words[0], words[1]));
     }
 }
 
