@@ -2,6 +2,7 @@
 //!
 //! - [`positions`]: the calibration file.
 //! - [`mod@observe`]: what goes into each convolution of the tower.
+//! - [`rounding`]: of a row of numbers, so that their errors cancel.
 //! - [`scales`]: from that to scales, weights and biases.
 //! - [`mod@write`]: the weights file's bytes.
 //! - [`compare`]: the new network against the old one, on positions that were kept apart.
@@ -9,16 +10,21 @@
 pub mod compare;
 pub mod observe;
 pub mod positions;
+pub mod rounding;
 pub mod scales;
 pub mod write;
 
 use crate::{Failure, Result, fail};
 use fianchetto::network::{Architecture, Layers, Network, Tower};
-use observe::{Largest, Means, observe};
+use observe::{Largest, Means, Products, observe};
 use positions::Positions;
 use std::num::NonZero;
 use std::path::Path;
 use std::thread;
+
+/// Inputs are clipped in one of so many positions, in each channel: the largest of all depends too much on which
+/// positions there are.
+const CLIPPED: usize = 1000;
 
 /// The weights file of a network of bytes, made from the plain weights file `plain`, its policy layer too
 /// where that is wanted; with it, what came out, for people.
@@ -39,11 +45,17 @@ pub fn quantize(plain: &[u8], calibration: &Path, policy: bool) -> Result<(Vec<u
     };
     let convolutions: Vec<_> = blocks.iter().flat_map(|b| [&b.conv1, &b.conv2]).collect();
 
-    let largest = observe::<Largest>(&network, &calibrating, &());
-    let input_scales: Vec<_> = largest.iter().map(|Largest(x)| scales::input_scales(x)).collect();
+    let mut largest = observe::<Largest>(&network, &calibrating, &());
+    let input_scales: Vec<_> = (largest.iter_mut())
+        .map(|largest| scales::input_scales(&largest.all_but_one_in(CLIPPED)))
+        .collect();
     let means = observe::<Means>(&network, &calibrating, &input_scales);
-    let tower: Vec<_> = (convolutions.into_iter().zip(input_scales).zip(&means))
-        .map(|((convolution, scales), means)| scales::convolution(convolution, scales, means))
+    let products = observe::<Products>(&network, &calibrating, &input_scales);
+    let seen = means.iter().zip(&products);
+    let tower: Vec<_> = (convolutions.into_iter().zip(input_scales).zip(seen))
+        .map(|((plain, scales), (means, products))| {
+            scales::convolution(plain, scales, means, &rounding::Inputs::new(&products.get()))
+        })
         .collect();
     let rows = policy.then(|| scales::rows(&layers.policy));
     let file = write::file(&network.spec, plain, &tower, rows.as_ref())?;

@@ -1,11 +1,15 @@
 //! Scales, weights and biases.
 
 use super::observe::Means;
+use super::rounding::Inputs;
 use fianchetto::network::int8::{self, LARGEST};
 use fianchetto::network::weights::{Convolution, PolicyLayer};
 use ndarray::{Array1, Array2, Array4, ArrayView1, Axis};
 
-/// A scale for each input channel: its largest input becomes the largest byte. A channel that is never above zero gets
+/// Scales tried for a row of weights, each a twentieth of the largest one less than the one before.
+const SCALES: u8 = 6;
+
+/// A scale for each input channel: this input becomes the largest byte. A channel that is never above zero gets
 /// that of the others on average.
 pub fn input_scales(largest: &Array1<f32>) -> Array1<f32> {
     let scales = largest / LARGEST;
@@ -19,6 +23,7 @@ pub fn convolution(
     plain: &Convolution<f32>,
     input_scale: Array1<f32>,
     means: &Means,
+    inputs: &Inputs,
 ) -> int8::Convolution {
     // In f64: weights and scales are multiplied.
     let mut folded = plain.weight.mapv(f64::from);
@@ -29,7 +34,7 @@ pub fn convolution(
     let mut scale = Array1::zeros(plain.bias.len());
     for (o, filter) in folded.outer_iter().enumerate() {
         let filter: Array1<f64> = filter.iter().copied().collect();
-        let (rounded, step) = row(filter.view());
+        let (rounded, step) = row_for(filter.view(), inputs);
         scale[o] = step;
         weight.index_axis_mut(Axis(0), o).iter_mut().zip(rounded).for_each(|(to, from)| *to = from);
     }
@@ -86,6 +91,23 @@ pub fn rows(layer: &PolicyLayer<f32>) -> (Array2<i8>, Array1<f32>) {
         to.iter_mut().zip(rounded).for_each(|(to, from)| *to = from);
     }
     (weight, scale)
+}
+
+/// Numbers as bytes with one scale, that of the least error on the inputs.
+fn row_for(numbers: ArrayView1<'_, f64>, inputs: &Inputs) -> (Vec<i8>, f32) {
+    let largest = numbers.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    let mut best: Option<(f64, Vec<i8>, f32)> = None;
+    for i in 0..SCALES {
+        let scale = (largest * (1.0 - 0.05 * f64::from(i)) / f64::from(LARGEST)) as f32;
+        let scale = if scale > f32::MIN_POSITIVE { scale } else { 1.0 };
+        let numbers = numbers.mapv(|x| x / f64::from(scale));
+        let rounded = inputs.round(numbers.view(), f64::from(LARGEST));
+        let error = inputs.error(numbers.view(), &rounded) * f64::from(scale).powi(2);
+        if best.as_ref().is_none_or(|(least, ..)| error < *least) {
+            best = Some((error, rounded, scale));
+        }
+    }
+    best.map(|(_, rounded, scale)| (rounded, scale)).unwrap_or_default()
 }
 
 /// Numbers as bytes with one scale.
