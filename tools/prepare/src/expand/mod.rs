@@ -36,7 +36,7 @@ pub const LATE_PLY: usize = 80;
 /// stopped when called again with the same options; `memory`, `threads` and
 /// `checkpoint` may differ.
 ///
-/// `progress` counts positions. Returns what the manifest says.
+/// `progress` counts games, then positions. Returns what the manifest says.
 ///
 /// # Errors
 /// When the folder holds something else or another run is at work in it, a finished one lacks a
