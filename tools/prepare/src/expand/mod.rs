@@ -88,9 +88,16 @@ fn make(
         state::remove(folder)?;
         return Err(ExpandError::Nothing);
     }
-    let shard_bytes = cut::cut(&state, folder, progress)?;
-    let shards = shard_bytes.len();
-    let manifest = Manifest { job, games, positions, shards, shard_bytes };
+    cut::cut(&mut state, folder, progress)?;
+    let manifest = Manifest {
+        job,
+        games,
+        positions,
+        shards: state.shards.len(),
+        shard_bytes: state.shards.iter().map(|shard| shard.bytes).collect(),
+        shard_crc32: state.shards.iter().map(|shard| shard.crc32).collect(),
+    };
+    manifest.check(folder)?;
     manifest.write(folder)?;
     state::remove(folder)?;
     Ok(manifest)
