@@ -107,6 +107,13 @@ def train(a: argparse.Namespace) -> int:
         chosen.threads = a.threads or chosen.threads
         chosen.minutes = a.minutes or chosen.minutes
         chosen.positions = a.positions or chosen.positions
+        shares = chosen.shares(state["seconds"], state["seen"])
+        if used_up := [option for option, share in shares.items() if share >= 1]:
+            if world.rank == 0:
+                had = f"{state['seen']:,} positions in {state['seconds'] / 60:.1f} min"
+                print(f"nothing to train: {a.out} has used up its budget, {had}; to go on, give a larger {' and '.join(used_up)}", file=sys.stderr)
+            world.leave()
+            return 0
     else:
         if state_path.exists():
             raise RunError(f"{a.out} holds a run already: go on with --resume, or give another --out")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fianchetto_train import __main__
 from fianchetto_train.distributed import World
 from fianchetto_train.log import read
 from fianchetto_train.checkpoint import RunError, atomic_save, load_state
@@ -32,6 +33,12 @@ def run(folder: Path, chosen: Settings, state: dict | None = None) -> Run:
 
 def command(*arguments) -> list[str]:
     return [sys.executable, "-m", "fianchetto_train", "train", *map(str, arguments)]
+
+
+def main(monkeypatch, *arguments) -> int:
+    """The same within this process."""
+    monkeypatch.setattr(sys, "argv", ["fianchetto_train", "train", *map(str, arguments)])
+    return __main__.main()
 
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(HERE.parent), "OMP_NUM_THREADS": "1"}
@@ -111,9 +118,7 @@ def test_one_run_at_a_time_in_a_folder(shards, tmp_path):
     out = tmp_path / "run"
     options = ["--out", out, "--sizes", "channels=16,blocks=1", "--shards", shards / "train", "--positions", "100"]
     assert subprocess.run(command(*options), env=ENVIRONMENT).returncode == 0
-    from fianchetto_train.__main__ import keep_out_others
-
-    handle = keep_out_others(out)
+    handle = __main__.keep_out_others(out)
     again = [*command("--out", out, "--resume", "--positions", "1000")]
     done = subprocess.run(again, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 1 and "another run is at work" in done.stderr and done.stderr.count("\n") == 1
@@ -207,3 +212,16 @@ def test_mistakes_are_one_line(options, message, tmp_path):
     done = subprocess.run(command("--out", tmp_path / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode != 0
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and message in done.stderr
+
+
+def test_a_used_up_budget_is_told(shards, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "run"
+    run(out, settings(shards, positions=200)).train()
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    capsys.readouterr()
+    for budget in ([], ["--minutes", "60"], ["--positions", "150"]):
+        assert main(monkeypatch, "--out", out, "--resume", *budget) == 0
+        told = capsys.readouterr().err
+        assert told.startswith(f"nothing to train: {out} has used up its budget, 200 positions in ")
+        assert told.endswith("give a larger --positions\n") and told.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
