@@ -209,9 +209,27 @@ def test_beginning_with_a_checkpoint(shards, tmp_path):
     (["--shards", "nowhere", "--positions", "10", "--sizes", "se=3"], "se is a switch"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(options, message, tmp_path):
-    done = subprocess.run(command("--out", tmp_path / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(command("--out", tmp_path / "runs" / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode != 0
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and message in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_before_the_first_step_leaves_nothing(shards, tmp_path, monkeypatch, capsys):
+    """The encoding is another one; a shard is damaged, which the first batch finds."""
+    from conftest import expand
+
+    shard = expand("canonical12", 100, tmp_path / "shards") / "shard-00000.npy"
+    flipped = bytearray(shard.read_bytes())
+    flipped[-1] ^= 1
+    shard.write_bytes(flipped)
+    options = ["--network", "from-to", "--sizes", "filters=16,hidden=32", "--positions", "100"]
+    for data, message in [(shards / "train", "wants canonical12"), (tmp_path / "shards", "is damaged")]:
+        assert main(monkeypatch, "--out", tmp_path / "made" / "run", "--shards", data, *options) == 1
+        assert message in capsys.readouterr().err
+    (tmp_path / "kept").mkdir()
+    assert main(monkeypatch, "--out", tmp_path / "kept", "--shards", data, *options) == 1
+    assert sorted(os.listdir(tmp_path)) == ["kept", "shards"] and os.listdir(tmp_path / "kept") == []
 
 
 def test_a_used_up_budget_is_told(shards, tmp_path, monkeypatch, capsys):
