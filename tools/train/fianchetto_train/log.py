@@ -23,7 +23,8 @@ class Log:
         self.file = None
         self.terminal = sys.stderr.isatty()
         self.started = (time.monotonic(), seen)
-        self.shown = time.monotonic()
+        # The first line comes early, to tell that it works and how long it will take.
+        self.due = self.started[0] + (1 if self.terminal else 5)
         self.loss = ""
 
     def open(self) -> None:
@@ -59,9 +60,9 @@ class Log:
     def progress(self, seen: int, seconds: float, share: float) -> None:
         """A line that says how far the run is."""
         now = time.monotonic()
-        if now - self.shown < (1 if self.terminal else 60):
+        if now < self.due:
             return
-        self.shown = now
+        self.due = now + (1 if self.terminal else 60)
         rate = (seen - self.started[1]) / max(1e-9, now - self.started[0])
         left = seconds * (1 - share) / share if share > 0 else 0
         text = f"{seen:,} positions  {rate:,.0f}/s  {100 * share:.1f} %  {left / 60:.0f} min left  {self.loss}"

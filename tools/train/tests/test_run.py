@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fianchetto_train import __main__
+from fianchetto_train import __main__, log
 from fianchetto_train.distributed import World
 from fianchetto_train.log import read
 from fianchetto_train.checkpoint import RunError, atomic_save, load_state
@@ -243,3 +243,16 @@ def test_a_used_up_budget_is_told(shards, tmp_path, monkeypatch, capsys):
         assert told.startswith(f"nothing to train: {out} has used up its budget, 200 positions in ")
         assert told.endswith("give a larger --positions\n") and told.count("\n") == 1
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_line_comes_early_and_then_every_minute(tmp_path, monkeypatch, capsys):
+    second = 1000
+    monkeypatch.setattr(log.time, "monotonic", lambda: second)
+    written = log.Log(tmp_path, 0)
+    told = []
+    for second in range(1000, 1200):
+        written.progress(10 * (second - 1000), second - 1000, (second - 1000) / 1000)
+        if lines := capsys.readouterr().err:
+            told.append((second - 1000, lines))
+    assert [after for after, _ in told] == [5, 65, 125, 185]
+    assert told[0][1] == "50 positions  10/s  0.5 %  17 min left  \n"
