@@ -137,6 +137,25 @@ fn every_position_is_there_once_and_says_what_the_engine_says() {
     }
 }
 
+/// The checksums are those that Python's `zlib.crc32` finds.
+#[test]
+fn the_manifest_has_the_checksum_of_every_shard() {
+    let folder = folder("expand_checksums");
+    let path = folder.join("games");
+    fs::write(&path, include_bytes!("data/games.fgames")).unwrap();
+    let file = GameFile::open(&path).unwrap();
+    let options = Options { encoding: Encoding::Canonical12, seed: 3, ..options() };
+    let out = folder.join("out");
+    let manifest = &expand(&file, &options, &out)["manifest.json"];
+    let mut manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap();
+    let expected: [u32; 3] = [0x72ad_4490, 0x1689_4f84, 0x9a19_4b4f];
+    assert_eq!(manifest["shard_crc32"], serde_json::json!(expected));
+    // An older folder has none and is as finished.
+    manifest.as_object_mut().unwrap().remove("shard_crc32");
+    fs::write(out.join("manifest.json"), manifest.to_string()).unwrap();
+    to_shards(&file, &options, &out, &Progress::hidden()).unwrap();
+}
+
 /// Positions of one game are spread over the whole output.
 #[test]
 fn games_are_shuffled_across_each_other() {
@@ -246,7 +265,18 @@ fn an_interrupted_run_goes_on_to_the_same_bytes() {
     fs::remove_dir(&obstacle).unwrap();
 
     // With other memory and threads.
-    run(&Options { memory: 64 * MIB, threads: 1, ..options.clone() }).unwrap();
+    let shard = out.join("shard-00000.npy");
+    fs::write(&shard, &expected["shard-00000.npy"][1..]).unwrap();
+    let other = Options { memory: 64 * MIB, threads: 1, ..options.clone() };
+    let error = run(&other).unwrap_err();
+    assert!(matches!(error, ExpandError::Shard { .. }), "{error}");
+    // What was written counts, not what has become of it.
+    let mut flipped = expected["shard-00000.npy"].clone();
+    flipped[5_000] ^= 1;
+    fs::write(&shard, flipped).unwrap();
+    run(&options).unwrap();
+    assert!(files(&out)["manifest.json"] == expected["manifest.json"]);
+    fs::write(&shard, &expected["shard-00000.npy"]).unwrap();
     assert!(files(&out) == expected);
     // Once more: all is done.
     run(&options).unwrap();

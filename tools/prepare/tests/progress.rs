@@ -97,12 +97,23 @@ fn all_passes_of_an_expansion_tell() {
     };
     let lines = Lines::default();
     let progress = Progress::lines(Duration::ZERO, lines.clone());
-    to_shards(&games, &options, &folder.join("out"), &progress).unwrap();
-    to_stream(&games, &options, 2, &mut io::sink(), &progress).unwrap();
-    let told = lines.take();
-    for (work, times) in [("expanding", 1), ("writing shards", 1), ("streaming", 2)] {
-        let plies = games.plies();
-        let whole = format!("{work}: 100.0 % of {}, {}", times * plies, times * plies);
-        assert!(told.contains(&whole), "{whole}: {told}");
+    // All positions, then fewer than the first pass takes.
+    for (positions, out) in [(None, "all"), (Some(100), "few")] {
+        let options = Options { positions, ..options.clone() };
+        to_shards(&games, &options, &folder.join(out), &progress).unwrap();
+        to_stream(&games, &options, 2, &mut io::sink(), &progress).unwrap();
+        let told = lines.take();
+        let positions = positions.unwrap_or(games.plies());
+        for (work, total, unit) in [
+            ("expanding", 20, "games"),
+            ("writing shards", positions, "positions"),
+            ("streaming", 2 * positions, "positions"),
+        ] {
+            let whole = format!("{work}: 100.0 % of {total}, {total} {unit}, ");
+            assert!(told.contains(&whole), "{whole}: {told}");
+            let total = format!(" % of {total}, ");
+            let mut lines = told.lines().filter(|line| line.starts_with(work));
+            assert!(lines.all(|line| line.contains(&total)), "{total}: {told}");
+        }
     }
 }

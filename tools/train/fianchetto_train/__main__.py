@@ -1,9 +1,11 @@
 """The command line: `python -m fianchetto_train train|measure|report ...`."""
 
 import argparse
+import contextlib
 import fcntl
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -94,6 +96,21 @@ def keep_out_others(folder: Path) -> int:
     return handle
 
 
+@contextlib.contextmanager
+def output_folder(folder: Path) -> Iterator[None]:
+    """Makes the folder and locks it; a failure leaves none that it made and put nothing into."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        keep_out_others(folder)
+        yield
+    except BaseException:
+        for path in made:
+            with contextlib.suppress(OSError):  # it is not empty
+                path.rmdir()
+        raise
+
+
 def train(a: argparse.Namespace) -> int:
     """The verb `train`."""
     state_path = a.out / "state.pt"
@@ -107,20 +124,25 @@ def train(a: argparse.Namespace) -> int:
         chosen.threads = a.threads or chosen.threads
         chosen.minutes = a.minutes or chosen.minutes
         chosen.positions = a.positions or chosen.positions
+        shares = chosen.shares(state["seconds"], state["seen"])
+        if used_up := [option for option, share in shares.items() if share >= 1]:
+            if world.rank == 0:
+                had = f"{state['seen']:,} positions in {state['seconds'] / 60:.1f} min"
+                print(f"nothing to train: {a.out} has used up its budget, {had}; to go on, give a larger {' and '.join(used_up)}", file=sys.stderr)
+            world.leave()
+            return 0
     else:
         if state_path.exists():
             raise RunError(f"{a.out} holds a run already: go on with --resume, or give another --out")
         chosen = settings(a, world)
-        a.out.mkdir(parents=True, exist_ok=True)
     if chosen.threads:
         torch.set_num_threads(chosen.threads)
-    if world.rank == 0:
-        keep_out_others(a.out)
-    run = Run(a.out, chosen, world, state)
-    if world.rank == 0:
-        count = sum(p.numel() for p in run.network.parameters())
-        print(f"{chosen.family} {chosen.sizes}: {count:,} parameters, {world.device}, {world.size} process(es)", file=sys.stderr)
-    done = run.train()
+    with output_folder(a.out) if world.rank == 0 else contextlib.nullcontext():
+        run = Run(a.out, chosen, world, state)
+        if world.rank == 0:
+            count = sum(p.numel() for p in run.network.parameters())
+            print(f"{chosen.family} {chosen.sizes}: {count:,} parameters, {world.device}, {world.size} process(es)", file=sys.stderr)
+        done = run.train()
     world.leave()
     if world.rank == 0:
         what = "finished" if done else "interrupted, go on with --resume"

@@ -19,21 +19,27 @@ class Log:
     """Appends to `log.csv`. Going on after `seen` positions, later lines of an earlier try are dropped."""
 
     def __init__(self, folder: Path, seen: int):
-        self.folder = folder
-        path = folder / "log.csv"
-        kept = [row for row in read(path) if int(row["positions"]) <= seen] if path.exists() and seen else []
-        self.file = open(path, "w", newline="")
+        self.path = folder / "log.csv"
+        self.file = None
+        self.terminal = sys.stderr.isatty()
+        self.started = (time.monotonic(), seen)
+        # The first line comes early, to tell that it works and how long it will take.
+        self.due = self.started[0] + (1 if self.terminal else 5)
+        self.loss = ""
+
+    def open(self) -> None:
+        """Opens the file when there is a first line for it: a run that fails before leaves none."""
+        seen = self.started[1]
+        kept = [row for row in read(self.path) if int(row["positions"]) <= seen] if self.path.exists() and seen else []
+        self.file = open(self.path, "w", newline="")
         self.writer = csv.DictWriter(self.file, COLUMNS)
         self.writer.writeheader()
         self.writer.writerows(kept)
-        self.file.flush()
-        self.terminal = sys.stderr.isatty()
-        self.shown = time.monotonic()
-        self.started = (time.monotonic(), seen)
-        self.loss = ""
 
     def write(self, kind: str, seen: int, seconds: float, values: dict[str, float]) -> None:
         """One line."""
+        if not self.file:
+            self.open()
         row = {"kind": kind, "positions": seen, "seconds": f"{seconds:.1f}"}
         row |= {name: f"{value:.6g}" for name, value in values.items()}
         self.writer.writerow(row)
@@ -49,14 +55,14 @@ class Log:
         self.write("held-out", seen, seconds, means)
         values = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
         self.line(f"{seen:,} positions, held out: {values}", end="\n")
-        plot(self.folder / "log.csv", self.folder / "progress.png")
+        plot(self.path, self.path.with_name("progress.png"))
 
     def progress(self, seen: int, seconds: float, share: float) -> None:
         """A line that says how far the run is."""
         now = time.monotonic()
-        if now - self.shown < (1 if self.terminal else 60):
+        if now < self.due:
             return
-        self.shown = now
+        self.due = now + (1 if self.terminal else 60)
         rate = (seen - self.started[1]) / max(1e-9, now - self.started[0])
         left = seconds * (1 - share) / share if share > 0 else 0
         text = f"{seen:,} positions  {rate:,.0f}/s  {100 * share:.1f} %  {left / 60:.0f} min left  {self.loss}"
@@ -70,7 +76,8 @@ class Log:
         """Ends the progress line and the file."""
         if self.terminal:
             print(file=sys.stderr)
-        self.file.close()
+        if self.file:
+            self.file.close()
 
 
 def plot(log: Path, picture: Path) -> None:

@@ -1,4 +1,4 @@
-"""The verb `report`: runs beside one another, and beside what is published."""
+"""The verb `report`: runs beside one another and, if asked for, beside what is published."""
 
 import argparse
 import io
@@ -17,6 +17,7 @@ def add_arguments(verbs: argparse._SubParsersAction) -> None:
     verb = verbs.add_parser("report", help="compare runs: a table and a plot of held-out top-1 against positions seen")
     verb.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="folder of a run, with its log.csv")
     verb.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for runs.txt and runs.png")
+    verb.add_argument("--published", action="store_true", help="add RDTChess's published figure and this project's first checkpoint")
 
 
 def measurements(run: Path) -> list[dict[str, float]]:
@@ -41,21 +42,21 @@ def names(runs: list[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(run) for run in runs]
 
 
-def runs_table(runs: dict[str, list[dict[str, float]]]) -> str:
-    """One line for each run, as it stood last."""
+def runs_table(runs: dict[str, list[dict[str, float]]], marks: dict[str, tuple[int, float]]) -> str:
+    """One line for each run, as it stood last, and for each mark."""
     rows = []
     for name, lines in runs.items():
         last, best = lines[-1], max(line["top1"] for line in lines)
         losses = [number(last.get("policy")), number(last.get("value"))]
         minutes = f"{last['seconds'] / 60:.0f}"
         rows.append([name, f"{last['positions']:,.0f}", minutes, percent(last["top1"]), percent(best), percent(last["top3"]), *losses])
-    for name, (positions, top1) in MARKS.items():
+    for name, (positions, top1) in marks.items():
         rows.append([name, f"{positions:,}", "-", percent(top1), "-", "-", "-", "-"])
     header = ["run", "positions seen", "minutes", "top-1 %", "best %", "top-3 %", "policy loss", "value error"]
     return table(header, rows) + "\n"
 
 
-def plot(runs: dict[str, list[dict[str, float]]]) -> bytes:
+def plot(runs: dict[str, list[dict[str, float]]], marks: dict[str, tuple[int, float]]) -> bytes:
     """Held-out top-1 against positions seen, as a PNG file."""
     import matplotlib
 
@@ -66,7 +67,7 @@ def plot(runs: dict[str, list[dict[str, float]]]) -> bytes:
     for name, lines in runs.items():
         points = [(line["positions"], 100 * line["top1"]) for line in lines if line["positions"] > 0]
         axis.plot(*zip(*points), marker="o", markersize=3, label=name)
-    for (name, (positions, top1)), marker in zip(MARKS.items(), "*D"):
+    for (name, (positions, top1)), marker in zip(marks.items(), "*D"):
         axis.plot(positions, 100 * top1, marker, color="black", markersize=8)
         text = f"{name}: {100 * top1:.1f} %"
         axis.annotate(text, (positions, 100 * top1), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
@@ -82,9 +83,10 @@ def plot(runs: dict[str, list[dict[str, float]]]) -> bytes:
 def run(a: argparse.Namespace) -> int:
     """The verb `report`."""
     runs = dict(zip(names(a.runs), map(measurements, a.runs)))
-    text = runs_table(runs)
+    marks = MARKS if a.published else {}
+    text = runs_table(runs, marks)
     a.out.mkdir(parents=True, exist_ok=True)
     write_whole(a.out / "runs.txt", text.encode())
-    write_whole(a.out / "runs.png", plot(runs))
+    write_whole(a.out / "runs.png", plot(runs, marks))
     print(text, end="")
     return 0

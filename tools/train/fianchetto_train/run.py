@@ -52,6 +52,15 @@ class Settings:
     log_positions: int = 20_000
     threads: int | None = None
 
+    def shares(self, seconds: float, seen: int) -> dict[str, float]:
+        """Of each budget, by its option, the share that is used up."""
+        shares = {}
+        if self.minutes:
+            shares["--minutes"] = seconds / (60 * self.minutes)
+        if self.positions:
+            shares["--positions"] = seen / self.positions
+        return shares
+
 
 class Run:
     """A network in training, with its data, optimiser and log."""
@@ -127,12 +136,7 @@ class Run:
 
     def progress(self) -> float:
         """The share of the budget that is used up: of time or of positions, whichever is further."""
-        shares = [0.0]
-        if self.settings.minutes:
-            shares.append(self.seconds / (60 * self.settings.minutes))
-        if self.settings.positions:
-            shares.append(self.seen / self.settings.positions)
-        return max(shares)
+        return max(self.settings.shares(self.seconds, self.seen).values(), default=0.0)
 
     def autocast(self) -> contextlib.AbstractContextManager:
         """The arithmetic of the forward pass."""

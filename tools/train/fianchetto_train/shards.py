@@ -8,6 +8,7 @@ import json
 import queue
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,13 +151,17 @@ class Folder:
         self.path = path
         try:
             manifest = json.loads((path / "manifest.json").read_text())
+            self.layout = Layout.of(manifest)
+            self.positions = manifest["positions"]
+            self.per_shard = manifest["positions_per_shard"]
+            self.shards = manifest["shards"]
         except FileNotFoundError:
             what = "has no manifest.json" if path.is_dir() else "is no folder"
             raise DataError(f"{path} {what}: expected a finished folder of fianchetto-prepare expand") from None
-        self.layout = Layout.of(manifest)
-        self.positions = manifest["positions"]
-        self.per_shard = manifest["positions_per_shard"]
-        self.shards = manifest["shards"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path / 'manifest.json'} is damaged ({error}): remove {path} and expand the games anew") from None
+        # Folders of older versions have none.
+        self.checksums = dict(enumerate(manifest.get("shard_crc32", ())))
         for number, expected in enumerate(manifest.get("shard_bytes", ())):
             file = self.file(number)
             found = file.stat().st_size if file.exists() else None
@@ -173,9 +178,20 @@ class Folder:
         path = self.file(number)
         try:
             with open(path, "rb") as file:
+                self.check(number, zlib.crc32(file.read()))
+                file.seek(0)
                 return Shard(np.load(file), np.load(file))
         except (OSError, ValueError) as error:
             raise DataError(f"{path}: {error}; expand the games anew") from None
+
+    def check(self, number: int, found: int) -> None:
+        """Makes sure that a shard's CRC-32 is that of what was written."""
+        expected = self.checksums.get(number)
+        if expected not in (None, found):
+            raise DataError(
+                f"{self.file(number)} is damaged: its CRC-32 is {found:08x}, expected {expected:08x}; "
+                f"remove {self.path} and expand the games anew"
+            )
 
     def size(self, number: int) -> int:
         """How many positions a shard holds."""

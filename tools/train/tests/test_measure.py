@@ -457,15 +457,20 @@ def test_report(tmp_path):
         "held-out,9000,540.0,,,2.5,0.7,,,0.255,0.45,,,",
     ])  # fmt: skip
     second = log(tmp_path / "second", ["held-out,5000,120.0,,,,,3.0,3.1,0.2,0.4,0.3,0.3,"])
-    arguments = argparse.Namespace(runs=[first, second], out=tmp_path / "report")
+    arguments = argparse.Namespace(runs=[first, second], out=tmp_path / "report", published=False)
     assert report.run(arguments) == 0
     lines = (tmp_path / "report" / "runs.txt").read_text().splitlines()
-    assert [line.split() for line in lines[1:3]] == [
+    assert [line.split() for line in lines[1:]] == [
         ["first", "9,000", "9", "25.5", "25.5", "45.0", "2.500", "0.700"],
         ["second", "5,000", "2", "20.0", "20.0", "40.0", "-", "-"],
     ]
-    assert "400,581,531" in lines[3] and "51.7" in lines[3] and "2,340,000" in lines[4] and "37.9" in lines[4]
-    assert (tmp_path / "report" / "runs.png").read_bytes().startswith(b"\x89PNG")
+    own = (tmp_path / "report" / "runs.png").read_bytes()
+    assert own.startswith(b"\x89PNG")
+    arguments.published = True
+    assert report.run(arguments) == 0
+    assert (tmp_path / "report" / "runs.png").read_bytes() != own
+    marks = (tmp_path / "report" / "runs.txt").read_text().splitlines()[3:]
+    assert "400,581,531" in marks[0] and "51.7" in marks[0] and "2,340,000" in marks[1] and "37.9" in marks[1]
 
 
 def test_report_of_what_is_no_run(tmp_path):
@@ -475,7 +480,7 @@ def test_report_of_what_is_no_run(tmp_path):
         (log(tmp_path / "broken", ["held-out,many,60.0,,,3.1,0.75,,,0.11,0.2,,,"]), "cannot be read"),
     ):
         with pytest.raises(RunError, match=message):
-            report.run(argparse.Namespace(runs=[folder], out=tmp_path / "report"))
+            report.run(argparse.Namespace(runs=[folder], out=tmp_path / "report", published=False))
     assert not (tmp_path / "report").exists()
 
 

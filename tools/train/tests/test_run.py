@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fianchetto_train import __main__, log
 from fianchetto_train.distributed import World
 from fianchetto_train.log import read
 from fianchetto_train.checkpoint import RunError, atomic_save, load_state
@@ -32,6 +33,12 @@ def run(folder: Path, chosen: Settings, state: dict | None = None) -> Run:
 
 def command(*arguments) -> list[str]:
     return [sys.executable, "-m", "fianchetto_train", "train", *map(str, arguments)]
+
+
+def main(monkeypatch, *arguments) -> int:
+    """The same within this process."""
+    monkeypatch.setattr(sys, "argv", ["fianchetto_train", "train", *map(str, arguments)])
+    return __main__.main()
 
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(HERE.parent), "OMP_NUM_THREADS": "1"}
@@ -111,9 +118,7 @@ def test_one_run_at_a_time_in_a_folder(shards, tmp_path):
     out = tmp_path / "run"
     options = ["--out", out, "--sizes", "channels=16,blocks=1", "--shards", shards / "train", "--positions", "100"]
     assert subprocess.run(command(*options), env=ENVIRONMENT).returncode == 0
-    from fianchetto_train.__main__ import keep_out_others
-
-    handle = keep_out_others(out)
+    handle = __main__.keep_out_others(out)
     again = [*command("--out", out, "--resume", "--positions", "1000")]
     done = subprocess.run(again, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 1 and "another run is at work" in done.stderr and done.stderr.count("\n") == 1
@@ -204,6 +209,50 @@ def test_beginning_with_a_checkpoint(shards, tmp_path):
     (["--shards", "nowhere", "--positions", "10", "--sizes", "se=3"], "se is a switch"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(options, message, tmp_path):
-    done = subprocess.run(command("--out", tmp_path / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(command("--out", tmp_path / "runs" / "run", *options), env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode != 0
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and message in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_before_the_first_step_leaves_nothing(shards, tmp_path, monkeypatch, capsys):
+    """The encoding is another one; a shard is damaged, which the first batch finds."""
+    from conftest import expand
+
+    shard = expand("canonical12", 100, tmp_path / "shards") / "shard-00000.npy"
+    flipped = bytearray(shard.read_bytes())
+    flipped[-1] ^= 1
+    shard.write_bytes(flipped)
+    options = ["--network", "from-to", "--sizes", "filters=16,hidden=32", "--positions", "100"]
+    for data, message in [(shards / "train", "wants canonical12"), (tmp_path / "shards", "is damaged")]:
+        assert main(monkeypatch, "--out", tmp_path / "made" / "run", "--shards", data, *options) == 1
+        assert message in capsys.readouterr().err
+    (tmp_path / "kept").mkdir()
+    assert main(monkeypatch, "--out", tmp_path / "kept", "--shards", data, *options) == 1
+    assert sorted(os.listdir(tmp_path)) == ["kept", "shards"] and os.listdir(tmp_path / "kept") == []
+
+
+def test_a_used_up_budget_is_told(shards, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "run"
+    run(out, settings(shards, positions=200)).train()
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    capsys.readouterr()
+    for budget in ([], ["--minutes", "60"], ["--positions", "150"]):
+        assert main(monkeypatch, "--out", out, "--resume", *budget) == 0
+        told = capsys.readouterr().err
+        assert told.startswith(f"nothing to train: {out} has used up its budget, 200 positions in ")
+        assert told.endswith("give a larger --positions\n") and told.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_line_comes_early_and_then_every_minute(tmp_path, monkeypatch, capsys):
+    second = 1000
+    monkeypatch.setattr(log.time, "monotonic", lambda: second)
+    written = log.Log(tmp_path, 0)
+    told = []
+    for second in range(1000, 1200):
+        written.progress(10 * (second - 1000), second - 1000, (second - 1000) / 1000)
+        if lines := capsys.readouterr().err:
+            told.append((second - 1000, lines))
+    assert [after for after, _ in told] == [5, 65, 125, 185]
+    assert told[0][1] == "50 positions  10/s  0.5 %  17 min left  \n"

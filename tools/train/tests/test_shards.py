@@ -1,6 +1,8 @@
 """Shards as tensors, against NumPy's own unpacking and python-chess."""
 
 import itertools
+import json
+import zlib
 
 import chess
 import numpy as np
@@ -123,6 +125,37 @@ def test_missing_and_cut_shards_are_found_at_once(tmp_path):
     shard.unlink()
     with pytest.raises(DataError, match="shard-00000.npy is missing"):
         Folder(folder)
+
+
+def test_a_flipped_byte_is_found(tmp_path):
+    path = expand("canonical12", 100, tmp_path / "shards")
+    shard, manifest = path / "shard-00000.npy", path / "manifest.json"
+    written = shard.read_bytes()
+    assert json.loads(manifest.read_text())["shard_crc32"] == [zlib.crc32(written)]
+    assert len(Folder(path).first(100)) == 100
+    flipped = bytearray(written)
+    flipped[len(flipped) // 2] ^= 1
+    shard.write_bytes(flipped)
+    message = f"shard-00000.npy is damaged: its CRC-32 is {zlib.crc32(flipped):08x}, expected {zlib.crc32(written):08x}; remove"
+    with pytest.raises(DataError, match=message):
+        Folder(path).first(1)
+    with pytest.raises(DataError, match=message):
+        next(Folder(path).epochs(0, 0))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"encoding": "canonical12"}'])
+def test_a_damaged_manifest_is_named(text, tmp_path):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(DataError, match="manifest.json is damaged"):
+        Folder(tmp_path)
+
+
+def test_a_folder_without_checksums_is_read(tmp_path):
+    path = expand("canonical12", 100, tmp_path / "shards")
+    manifest = json.loads((path / "manifest.json").read_text())
+    del manifest["shard_crc32"]
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    assert len(Folder(path).first(100)) == 100
 
 
 def test_prefetch_hands_errors_over():

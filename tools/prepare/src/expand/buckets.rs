@@ -1,6 +1,6 @@
 //! The first pass: every position is expanded once, into the bucket file of its place.
 
-use super::job::{ExpandError, Options, expected_positions, file_error};
+use super::job::{ExpandError, Options, file_error};
 use super::sampler::{Expander, Sampler};
 use super::state::{self, Bucket, State};
 use crate::gamefile::GameFile;
@@ -43,9 +43,9 @@ pub fn fill(
         appenders,
         buffer: share.clamp(4 << 10, 1 << 20) as usize,
     };
-    let done = state.buckets.iter().map(|bucket| bucket.positions).sum();
-    let total = expected_positions(games, options, state.job.overall_rate());
-    progress.begin("expanding", Unit::Positions, Some(total), done, done);
+    // Games, for more positions are taken here than come out where there is a limit to them.
+    let done = games.games_before(state.blocks);
+    progress.begin("expanding", Unit::Other("games"), Some(games.len()), done, done);
     while state.blocks < games.block_count() {
         let next = AtomicUsize::new(state.blocks);
         let deadline = Instant::now() + options.checkpoint;
@@ -112,17 +112,15 @@ impl Pass<'_> {
                 break;
             }
             for game in self.games.block(block)? {
-                let mut positions = 0;
                 let taken_now = expander.expand(&game, |place, loose| {
                     let number = (u128::from(place) * gathered.len() as u128) >> 64;
                     let (bytes, count) = &mut gathered[number as usize];
                     bytes.extend(place.to_le_bytes());
                     bytes.extend(loose);
                     *count += 1;
-                    positions += 1;
                 })?;
                 taken += u64::from(taken_now);
-                progress.add(positions);
+                progress.add(1);
                 for (number, (bytes, count)) in gathered.iter_mut().enumerate() {
                     if bytes.len() >= self.buffer {
                         self.append(number, bytes, count)?;

@@ -1,11 +1,13 @@
 //! The second pass: each bucket is sorted by place and cut into shards.
 
 use super::job::{ExpandError, file_error};
-use super::state::{self, State};
+use super::state::{self, Shard, State};
+use crate::gamefile::crc32;
 use crate::partial::write_whole;
 use crate::progress::{Progress, Unit};
 use crate::shards::{self, Frame, Layout};
 use std::fs;
+use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc;
@@ -18,13 +20,12 @@ struct Sorted {
     order: Vec<(u64, Range<usize>)>,
 }
 
-/// Writes the shards that are not there yet; returns the lengths of all.
-pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>, ExpandError> {
+/// Writes the shards that `state` lacks, and notes each there and on disk.
+pub fn cut(state: &mut State, folder: &Path, progress: &Progress) -> Result<(), ExpandError> {
     let limit = state.output_positions();
-    let shards = limit.div_ceil(shards::POSITIONS as u64) as usize;
-    let mut done = (0..shards).take_while(|&number| state::shard(folder, number).exists()).count();
     // The positions still to be written, counted from the first of all.
-    let wanted = (done * shards::POSITIONS) as u64..limit;
+    let done = (state.shards.len() * shards::POSITIONS) as u64;
+    let wanted = done.min(limit)..limit;
     progress.begin("writing shards", Unit::Positions, Some(limit), wanted.start, wanted.start);
 
     let mut buckets = Vec::new();
@@ -39,11 +40,13 @@ pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>
 
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(0);
-        let numbers: Vec<usize> = buckets.iter().map(|&(number, _)| number).collect();
+        let layout = state.layout();
+        let to_sort = buckets.clone();
         scope.spawn(move || {
-            for number in numbers {
+            for (number, places) in to_sort {
+                let count = (places.end - places.start) as usize;
                 // The receiver hangs up when it has met an error.
-                if sender.send(sort(state, folder, number)).is_err() {
+                if sender.send(sort(&layout, folder, number, count)).is_err() {
                     break;
                 }
             }
@@ -51,10 +54,14 @@ pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>
         let mut frame = Frame::new(state.layout());
         let mut write = |frame: &mut Frame| -> Result<(), ExpandError> {
             progress.add(frame.len() as u64);
-            let path = state::shard(folder, done);
-            write_whole(&path, |file| frame.write(file)).map_err(file_error("write", &path))?;
-            done += 1;
-            Ok(())
+            let path = state::shard(folder, state.shards.len());
+            let mut bytes = Vec::new();
+            let written = frame.write(&mut bytes);
+            written
+                .and_then(|()| write_whole(&path, |file| file.write_all(&bytes)))
+                .map_err(file_error("write", &path))?;
+            state.shards.push(Shard { bytes: bytes.len() as u64, crc32: crc32(&[&bytes]) });
+            state.write(folder)
         };
         let mut unwritten = Vec::new();
         for (number, places) in buckets {
@@ -73,13 +80,8 @@ pub fn cut(state: &State, folder: &Path, progress: &Progress) -> Result<Vec<u64>
         if !frame.is_empty() {
             write(&mut frame)?;
         }
-        Ok::<(), ExpandError>(())
-    })?;
-    let len = |number| {
-        let path = state::shard(folder, number);
-        fs::metadata(&path).map(|known| known.len()).map_err(file_error("read", &path))
-    };
-    (0..shards).map(len).collect()
+        Ok(())
+    })
 }
 
 /// Removes buckets that are in finished shards whole.
@@ -91,14 +93,19 @@ fn remove(folder: &Path, buckets: impl Iterator<Item = usize>) -> Result<(), Exp
     Ok(())
 }
 
-fn sort(state: &State, folder: &Path, number: usize) -> Result<Sorted, ExpandError> {
+/// Reads a bucket of `count` positions.
+fn sort(
+    layout: &Layout,
+    folder: &Path,
+    number: usize,
+    count: usize,
+) -> Result<Sorted, ExpandError> {
     let path = state::bucket(folder, number);
     let bytes = fs::read(&path).map_err(file_error("read", &path))?;
-    let layout = state.layout();
-    let mut order = Vec::with_capacity(state.buckets[number].positions as usize);
+    let mut order = Vec::with_capacity(count);
     let mut rest = 0..bytes.len();
     while !rest.is_empty() {
-        let (place, record) = next(&layout, &bytes, rest.start);
+        let (place, record) = next(layout, &bytes, rest.start);
         rest.start = record.end;
         order.push((place, record));
     }

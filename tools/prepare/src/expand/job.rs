@@ -178,6 +178,9 @@ pub struct Manifest {
     pub shards: usize,
     /// The length of each shard's file.
     pub shard_bytes: Vec<u64>,
+    /// CRC-32 (ISO 3309) of each shard's file; none in folders older than this field.
+    #[serde(default)]
+    pub shard_crc32: Vec<u32>,
 }
 
 impl Manifest {

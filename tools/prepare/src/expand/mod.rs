@@ -36,7 +36,7 @@ pub const LATE_PLY: usize = 80;
 /// stopped when called again with the same options; `memory`, `threads` and
 /// `checkpoint` may differ.
 ///
-/// `progress` counts positions. Returns what the manifest says.
+/// `progress` counts games, then positions. Returns what the manifest says.
 ///
 /// # Errors
 /// When the folder holds something else or another run is at work in it, a finished one lacks a
@@ -88,9 +88,16 @@ fn make(
         state::remove(folder)?;
         return Err(ExpandError::Nothing);
     }
-    let shard_bytes = cut::cut(&state, folder, progress)?;
-    let shards = shard_bytes.len();
-    let manifest = Manifest { job, games, positions, shards, shard_bytes };
+    cut::cut(&mut state, folder, progress)?;
+    let manifest = Manifest {
+        job,
+        games,
+        positions,
+        shards: state.shards.len(),
+        shard_bytes: state.shards.iter().map(|shard| shard.bytes).collect(),
+        shard_crc32: state.shards.iter().map(|shard| shard.crc32).collect(),
+    };
+    manifest.check(folder)?;
     manifest.write(folder)?;
     state::remove(folder)?;
     Ok(manifest)

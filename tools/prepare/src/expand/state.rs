@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Each is an open file in the first pass.
 const MOST_BUCKETS: u64 = 512;
 
-/// The progress of the first pass; that of the second is the shards that are there.
+/// The progress of both passes.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct State {
     /// What is being done.
@@ -23,6 +23,8 @@ pub struct State {
     pub games: u64,
     /// The buckets; later places in later ones.
     pub buckets: Vec<Bucket>,
+    /// The shards that are on disk, from the first on.
+    pub shards: Vec<Shard>,
 }
 
 /// What is in a bucket file.
@@ -32,6 +34,15 @@ pub struct Bucket {
     pub bytes: u64,
     /// How many positions.
     pub positions: u64,
+}
+
+/// A shard as it was written, whatever becomes of the file.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Shard {
+    /// Its length.
+    pub bytes: u64,
+    /// Its CRC-32.
+    pub crc32: u32,
 }
 
 impl State {
@@ -56,12 +67,12 @@ impl State {
         remove(folder)?;
         let partial = partial(folder);
         fs::create_dir(&partial).map_err(file_error("create", &partial))?;
-        let state = Self { job: job.clone(), blocks: 0, games: 0, buckets };
+        let state = Self { job: job.clone(), blocks: 0, games: 0, buckets, shards: Vec::new() };
         state.write(folder)?;
         Ok(state)
     }
 
-    /// Writes the state; the buckets must be on the disk.
+    /// Writes the state; the buckets and shards must be on the disk.
     pub fn write(&self, folder: &Path) -> Result<(), ExpandError> {
         let path = path(folder);
         write_json(&path, self).map_err(file_error("write", &path))

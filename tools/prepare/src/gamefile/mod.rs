@@ -125,7 +125,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// CRC-32 (ISO 3309) of several runs of bytes as if they were one.
-fn crc32(parts: &[&[u8]]) -> u32 {
+pub(crate) fn crc32(parts: &[&[u8]]) -> u32 {
     let mut crc = flate2::Crc::new();
     for part in parts {
         crc.update(part);

@@ -132,6 +132,11 @@ impl GameFile {
         self.blocks.len()
     }
 
+    /// How many games the blocks before this one hold.
+    pub fn games_before(&self, block: usize) -> u64 {
+        self.blocks.get(block).map_or(self.games, |place| place.first_game)
+    }
+
     /// The games of a block, in order.
     ///
     /// # Errors

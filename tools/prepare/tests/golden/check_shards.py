@@ -14,6 +14,7 @@ import json
 import random
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 try:
@@ -79,6 +80,8 @@ def read_shards(path: Path) -> tuple[dict, list]:
         with open(name, "rb") as file:
             shards.append((np.load(file), np.load(file)))
             assert not file.read(1)
+    checksums = [zlib.crc32(name.read_bytes()) for name in sorted(path.glob("shard-*.npy"))]
+    assert checksums == manifest["shard_crc32"]
     sizes = [len(records) for records, _ in shards]
     assert sum(sizes) == manifest["positions"] and len(sizes) == manifest["shards"]
     return manifest, shards
