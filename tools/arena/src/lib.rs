@@ -5,7 +5,7 @@
 //! - [`course`]: a game as it is told to an engine; [`limits`]: how long it may think about it;
 //! - [`contender`]: who plays: our own players, any UCI engine, random moves;
 //! - [`openings`], [`game`]: from where a game begins, and how it is played and judged;
-//! - [`record`], [`tournament`]: many games, several at a time, none of them lost or played twice;
+//! - [`journal`], [`record`], [`tournament`]: many games, several at a time, none of them lost or played twice;
 //! - [`statistics`]: what follows from the results; [`table`], [`page`], [`pgn`]: how it is told.
 //!
 //! The verbs of the command line: [`games`] (`match`, `versus`, `round-robin`), [`puzzles`],
@@ -20,6 +20,7 @@ pub mod contender;
 pub mod course;
 pub mod game;
 pub mod games;
+pub mod journal;
 pub mod kind;
 pub mod limits;
 pub mod merge;
