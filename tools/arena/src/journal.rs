@@ -19,6 +19,7 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     synced: Instant,
+    lines: usize,
 }
 
 impl Journal {
@@ -66,9 +67,11 @@ impl Journal {
         let done: Vec<L> = lines.enumerate().map(read).collect::<Result<_, _>>()?;
         file.set_len(whole as u64).map_err(|error| failed("cut", error))?;
         file.seek(SeekFrom::End(0)).map_err(|error| failed("write", error))?;
-        let mut journal = Self { path: path.to_owned(), file, synced: Instant::now() };
+        let (synced, lines) = (Instant::now(), done.len());
+        let mut journal = Self { path: path.to_owned(), file, synced, lines };
         if whole == 0 {
             journal.write(head)?;
+            journal.lines = 0;
         }
         Ok((journal, done))
     }
@@ -84,7 +87,17 @@ impl Journal {
             written = self.file.sync_data();
             self.synced = Instant::now();
         }
-        written.map_err(|error| Failure::file("write", &self.path, &error))
+        written.map_err(|error| Failure::file("write", &self.path, &error))?;
+        self.lines += 1;
+        Ok(())
+    }
+
+    /// Removes the file if there is nothing but the head in it, else returns its name.
+    ///
+    /// # Errors
+    /// When the system does not let it.
+    pub fn remove_if_empty(self) -> Result<Option<PathBuf>, Failure> {
+        if self.lines == 0 { self.remove().map(|()| None) } else { Ok(Some(self.path)) }
     }
 
     /// Removes the file, once its work is done and elsewhere.

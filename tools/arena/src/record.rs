@@ -14,6 +14,8 @@ pub struct RunOf {
     pub version: u32,
     /// The contenders as they were named.
     pub contenders: Vec<String>,
+    /// By what their networks are known, where they have one.
+    pub networks: Vec<Option<String>>,
     /// Limits for those that have none of their own.
     pub limits: String,
     /// From where games begin.
