@@ -5,7 +5,7 @@ use crate::chunks::{Done, Kept, Worked, in_chunks};
 use crate::contender::{Asker, Contender, Contenders, Terms};
 use crate::journal::Journal;
 use crate::limits::Budget;
-use crate::outputs::require_own;
+use crate::outputs::{require_own, stem};
 use crate::page::{Page, with_ending};
 use crate::speed::Speed;
 use clap::Args;
@@ -15,7 +15,7 @@ use fianchetto_prepare::shard::Shard;
 use fianchetto_prepare::{partial, threads};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Debug;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -49,7 +49,7 @@ pub struct Asking {
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = whole(1..=86_400_u64))]
     patience: u64,
     /// Write NAME.json and NAME.html; until they are there NAME.json.part, with which an interrupted run goes on
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = stem)]
     pub out: Option<PathBuf>,
 }
 
@@ -114,29 +114,26 @@ impl Asking {
         }
         let contenders = &self.contenders.0;
         let size = if contenders.iter().all(Contender::is_network) { many } else { 1 };
+        let advice = match self.out {
+            Some(_) => "",
+            None => "; with --out NAME what was measured before is kept",
+        };
         let begun = Instant::now();
         let kept = Kept { done, journal: journal.as_mut() };
         let start = || self.start().map_err(Failure);
         let work = |askers: &mut Vec<Asker>, chunk: &[T], first| {
-            work(askers, chunk, first).map_err(Failure)
+            work(askers, chunk, first).map_err(|reason| Failure(reason + advice))
         };
-        let measured = in_chunks(cases, size, self.concurrency, name, kept, start, work);
-        match measured {
+        match in_chunks(cases, size, self.concurrency, name, kept, start, work) {
             Ok(Worked { results, judged, workers }) => {
                 let time = begun.elapsed();
                 let speed = Speed::of(name, judged, time, contenders, &workers);
                 Ok(Measured { results, speed, journal })
             }
-            Err(Failure(reason)) => Err(Failure(match journal {
-                Some(journal) => match journal.remove_if_empty()? {
-                    Some(path) => format!(
-                        "{reason}; {} keeps what was measured, and the same command goes on from there",
-                        path.display()
-                    ),
-                    None => reason,
-                },
-                None => format!("{reason}; with --out NAME what was measured before is kept"),
-            })),
+            Err(Failure(reason)) => Err(match journal {
+                Some(journal) => unfinished(journal, &reason),
+                None => Failure(reason),
+            }),
         }
     }
 
@@ -161,14 +158,47 @@ impl Asking {
     }
 }
 
-/// What was measured, and the journal of it, which is to be removed when all of it is written elsewhere.
+/// What was measured.
 pub struct Measured<R> {
     /// In the order of the cases.
     pub results: Vec<R>,
     /// How fast, where this run of the program measured anything.
     pub speed: Option<Speed>,
-    /// Where it is kept.
-    pub journal: Option<Journal>,
+    journal: Option<Journal>,
+}
+
+impl<R> Measured<R> {
+    /// Removes the journal, if all of it is written elsewhere.
+    ///
+    /// # Errors
+    /// When it is not, or the system does not let it.
+    pub fn close(self, written: Result<(), Failure>) -> Result<(), Failure> {
+        match (self.journal, written) {
+            (Some(journal), Ok(())) => journal.remove(),
+            (Some(journal), Err(Failure(reason))) => Err(unfinished(journal, &reason)),
+            (None, written) => written,
+        }
+    }
+}
+
+/// Why a run is not finished, and what becomes of its journal.
+fn unfinished(journal: Journal, reason: &str) -> Failure {
+    match journal.remove_if_empty() {
+        Ok(None) => Failure(reason.to_owned()),
+        Ok(Some(path)) => Failure(format!(
+            "{reason}; {} keeps what was measured, and the same command goes on from there",
+            path.display()
+        )),
+        Err(failure) => failure,
+    }
+}
+
+/// What the figures of a yardstick say of their run.
+pub fn own(yardstick: &str, head: &impl Serialize, shard: &str) -> Value {
+    let mut own = json!(head);
+    own["yardstick"] = yardstick.into();
+    own["shard"] = shard.into();
+    own
 }
 
 /// A line on standard error. Where that is gone there is nobody to be told.

@@ -7,10 +7,21 @@ use fianchetto_prepare::partial;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a file by which it is known; a page's head is in them.
 const BEGINNING: u64 = 512;
+
+/// Reads NAME, to which the endings are added.
+///
+/// # Errors
+/// In words, when it names a folder.
+pub fn stem(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let named = path.file_name().is_some() && !text.ends_with('/');
+    let expected = "expected how the names of files begin, such as results/first";
+    if named { Ok(path) } else { Err(expected.to_owned()) }
+}
 
 /// Makes sure, before all the work, that a run can write `STEM.json`, `STEM.html` and, if it has games,
 /// `STEM.pgn`, and that none of them is somebody else's. `own` is what its figures say of the run; `begun` whether
@@ -25,7 +36,8 @@ pub fn require_own(stem: &Path, own: &Value, begun: bool, with_games: bool) -> R
     if figures {
         let text = fs::read(&json).map_err(|error| Failure::file("read", &json, &error))?;
         let found: Value = serde_json::from_slice(&text).unwrap_or_default();
-        if !found.is_object() {
+        let is_known = |(name, _): (&String, &Value)| found.get(name).is_some();
+        if !own.as_object().is_some_and(|own| own.iter().any(is_known)) {
             return Err(foreign(&json, &first_line(&text)));
         }
         let other = differences(own, &found);

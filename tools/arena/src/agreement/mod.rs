@@ -5,10 +5,9 @@ mod figures;
 mod positions;
 mod report;
 
-use crate::asking::{Asking, Measured, check_parts, write_or_tell};
+use crate::asking::{Asking, check_parts, own, write_or_tell};
 use crate::contender::{Asker, Reply};
 use crate::course::Course;
-use crate::journal::Journal;
 use crate::kind::MoveKind;
 use crate::outputs::require_own;
 use crate::speed::Speed;
@@ -20,7 +19,6 @@ use fianchetto_prepare::number::whole;
 use figures::Cell;
 use positions::{Asked, band, phase};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,25 +110,17 @@ impl Agreement {
         let shard = asking.shard;
         let part: Vec<Asked> = all.into_iter().filter(|asked| shard.takes(&asked.game)).collect();
         let work = |askers: &mut [Asker], chunk: &[Asked], _| Ok(vec![count(askers, chunk)?]);
-        let own = own(&head, &shard.to_string());
-        let Measured { results, speed, journal } =
-            asking.measure(&own, &part, CHUNK, "games", work)?;
+        let own = own(YARDSTICK, &head, &shard.to_string());
+        let measured = asking.measure(&own, &part, CHUNK, "games", work)?;
         let mut cells = figures::cells(head.players.len());
-        for part in &results {
+        for part in &measured.results {
             figures::merge(&mut cells, part);
         }
         let stem = asking.out.as_deref();
-        finish(&head, shard.to_string(), &cells, speed.as_ref(), stem, out)?;
-        journal.map_or(Ok(()), Journal::remove)
+        let speed = measured.speed.as_ref();
+        let written = finish(&head, shard.to_string(), &cells, speed, stem, out);
+        measured.close(written)
     }
-}
-
-/// What figures say of their run.
-fn own(head: &Head, shard: &str) -> Value {
-    let mut own = json!(head);
-    own["yardstick"] = YARDSTICK.into();
-    own["shard"] = shard.into();
-    own
 }
 
 /// Asks about every position chosen of some games, and counts the answers.
@@ -197,7 +187,7 @@ pub fn merge(
         )));
     }
     if let Some(stem) = stem {
-        require_own(stem, &own(head, "0/1"), false, false)?;
+        require_own(stem, &own(YARDSTICK, head, "0/1"), false, false)?;
     }
     finish(head, "0/1".to_owned(), &cells, None, stem, out)
 }

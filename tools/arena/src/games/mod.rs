@@ -7,7 +7,7 @@ use crate::contender::{Contender, Contenders, Kind, Terms};
 use crate::game::Rules;
 use crate::limits::{Budget, TimeControl};
 use crate::openings::Openings;
-use crate::outputs::require_own;
+use crate::outputs::{require_own, stem};
 use crate::page::with_ending;
 use crate::record::{Record, RunOf};
 use crate::statistics::Sprt;
@@ -118,7 +118,7 @@ struct Setting {
     #[arg(long)]
     no_times: bool,
     /// Write NAME.jsonl (the record, with which an interrupted run goes on), NAME.pgn, NAME.json, NAME.html
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = stem)]
     out: Option<PathBuf>,
 }
 
@@ -300,7 +300,7 @@ fn going_on(path: &Path, record: &Record, tournament: &Tournament) -> Result<(),
     let least = 2 * (tournament.place(last).pair + 1);
     if tournament.games < least {
         return Err(Failure(format!(
-            "{}: found games of a longer run, expected none beyond --games {}; give --games {least} or \
+            "{}: found games of a run of --games {least}, expected none beyond --games {}; give {least} or \
              more, or name another output",
             path.display(),
             tournament.games

@@ -10,10 +10,9 @@ mod file;
 mod report;
 mod solve;
 
-use crate::asking::{Asking, Measured, check_parts, write_or_tell};
+use crate::asking::{Asking, check_parts, own, write_or_tell};
 use crate::contender::{Asker, Reply, Unanswered};
 use crate::fingerprint::fingerprint;
-use crate::journal::Journal;
 use crate::outputs::require_own;
 use crate::speed::Speed;
 use clap::Parser;
@@ -22,7 +21,6 @@ use fianchetto_prepare::number::whole;
 use file::Puzzle;
 pub use report::mcnemar_cells;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use solve::{Outcome, Questions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -114,6 +112,8 @@ impl Puzzles {
         let shard = asking.shard;
         let (index, count) = (shard.index() as usize, shard.count() as usize);
         let part: Vec<Puzzle> = puzzles.into_iter().skip(index).step_by(count).collect();
+        // A damaged one must not end the run after hours.
+        part.iter().try_for_each(|puzzle| Questions::of(puzzle).map(drop)).map_err(Failure)?;
 
         let work = |askers: &mut [Asker], chunk: &[Puzzle], first: usize| {
             let questions: Vec<_> = chunk.iter().map(Questions::of).collect::<Result<_, _>>()?;
@@ -136,21 +136,14 @@ impl Puzzles {
             };
             Ok(chunk.iter().enumerate().map(outcome).collect())
         };
-        let own = own(&head, &shard.to_string());
-        let Measured { results, speed, journal } =
-            asking.measure(&own, &part, CHUNK, "puzzles", work)?;
+        let own = own(YARDSTICK, &head, &shard.to_string());
+        let measured = asking.measure(&own, &part, CHUNK, "puzzles", work)?;
         let stem = asking.out.as_deref();
-        finish(&head, shard.to_string(), &results, speed.as_ref(), stem, out)?;
-        journal.map_or(Ok(()), Journal::remove)
+        let results = &measured.results;
+        let speed = measured.speed.as_ref();
+        let written = finish(&head, shard.to_string(), results, speed, stem, out);
+        measured.close(written)
     }
-}
-
-/// What figures say of their run.
-fn own(head: &Head, shard: &str) -> Value {
-    let mut own = json!(head);
-    own["yardstick"] = YARDSTICK.into();
-    own["shard"] = shard.into();
-    own
 }
 
 /// The whole from its parts.
@@ -180,7 +173,7 @@ pub fn merge(
         )));
     }
     if let Some(stem) = stem {
-        require_own(stem, &own(&head, "0/1"), false, false)?;
+        require_own(stem, &own(YARDSTICK, &head, "0/1"), false, false)?;
     }
     finish(&head, "0/1".to_owned(), &outcomes, None, stem, out)
 }
