@@ -1,5 +1,6 @@
 //! The verb `merge`: the whole from the parts that `--shard` made.
 
+use crate::outputs::stem;
 use crate::{agreement, puzzles};
 use clap::Parser;
 use fianchetto_prepare::failure::Failure;
@@ -15,7 +16,7 @@ pub struct Merge {
     #[arg(value_name = "PART", required = true)]
     parts: Vec<PathBuf>,
     /// Write NAME.json and NAME.html
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = stem)]
     out: Option<PathBuf>,
 }
 

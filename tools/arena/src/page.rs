@@ -51,6 +51,9 @@ color:#222;background:#fff}table{border-collapse:collapse;margin:.6em 0 1.6em;fo
 td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child\
 {text-align:left}svg{max-width:100%;height:auto}";
 
+/// By what a page of this program is known.
+pub const MARK: &str = "<meta name=\"generator\" content=\"fianchetto-arena\">";
+
 impl Page {
     /// An empty page.
     pub fn new(title: impl Into<String>) -> Self {
@@ -103,8 +106,8 @@ impl Page {
             Part::Plot(svg) => format!("<figure>{svg}</figure>\n"),
         });
         format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
-             <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n\
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{MARK}\n\
+             <title>{title}</title><meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n\
              <body><h1>{title}</h1>\n{}</body></html>\n",
             parts.collect::<String>()
         )

@@ -4,6 +4,9 @@ use crate::course::Course;
 use crate::game::Played;
 use fianchetto::chess::pgn;
 
+/// By what the PGN of this program is known.
+pub const MARK: &str = "[Event \"fianchetto-arena\"]";
+
 /// A game's tags that it does not know itself.
 pub struct Heading<'a> {
     /// `1.2`: the second game of the first pair.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{folder, succeed};
+use common::{arena, folder, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,61 @@ fn broken_engines_lose() {
         }
         assert!(told.contains("games lost without being beaten"), "{told}");
     }
+}
+
+/// An engine that breaks down is asked no puzzle twice that it has answered.
+#[test]
+fn puzzles_go_on_after_a_broken_engine() {
+    let folder = folder("broken_on_puzzles");
+    fs::write(folder.join("engine.sh"), include_str!("data/engine.sh")).unwrap();
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let rows = ["A", "B", "C", "D"].map(|id| format!("{id},{start},e2e4 e7e5,1000,\n"));
+    let file = format!("PuzzleId,FEN,Moves,Rating,Themes\n{}", rows.concat());
+    fs::write(folder.join("puzzles.csv"), file).unwrap();
+    let engine = "cmd=sh,args=engine.sh third,name=broken,depth=1";
+    let command = ["puzzles", "puzzles.csv", "--engine", engine, "--out", "p"];
+
+    let failed = arena(&command, &folder).output().unwrap();
+    let told = String::from_utf8(failed.stderr).unwrap();
+    assert_eq!(failed.status.code(), Some(1), "{told}");
+    for part in ["broken: puzzle C, move 1: the program ended: exit status: 3", "p.json.part keeps"]
+    {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(!folder.join("p.json").exists());
+
+    fs::write(folder.join("mended"), "").unwrap();
+    let told = succeed(&command, &folder);
+    let asked = fs::read_to_string(folder.join("asked")).unwrap();
+    assert_eq!(asked.lines().count(), 3 + 2, "A, B, C; C, D");
+    let figures: Value = serde_json::from_slice(&fs::read(folder.join("p.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&figures["figures"][0]["count"], &figures["figures"][0]["whole_line"]),
+        (&4.into(), &1.0.into())
+    );
+    // The speed is that of the second run alone.
+    let speed = &figures["speed"];
+    assert_eq!(
+        (&speed["count"], &speed["players"][0]["nodes"]),
+        (&2.into(), &14.into()),
+        "{speed}"
+    );
+    assert!(speed["players"][0]["threads"].is_null(), "{speed}");
+    assert!(told.contains("\n2 puzzles in "), "{told}");
+    assert!(!folder.join("p.json.part").exists());
+}
+
+/// A button is pressed without a value; a text without characters is `<empty>`.
+#[test]
+fn options_of_every_type_are_set() {
+    let folder = folder("option_types");
+    fs::write(folder.join("engine.sh"), include_str!("data/engine.sh")).unwrap();
+    let options = "option.Skill Level=3,option.style=very sharp,option.Own Book=true,option.Clear Hash=,option.Log File=";
+    let engine = format!("cmd=sh,args=engine.sh told,{options},depth=1");
+    succeed(&["match", "--engine", &engine, "--player", "random", "--games", "2"], &folder);
+    let expected = "name Skill Level value 3\nname style value very sharp\nname Own Book value true\n\
+                    name Clear Hash\nname Log File value <empty>\n";
+    assert_eq!(fs::read_to_string(folder.join("told")).unwrap(), expected);
 }
 
 /// The engine of this project, built if it is not yet.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -201,4 +202,42 @@ fn books() {
                 .all(|game| game["reason"] == "move-limit" || game["reason"] == "checkmate")
         );
     }
+}
+
+/// Names come as they are on the page and in PGN, and change neither.
+#[test]
+fn names_are_escaped() {
+    let folder = folder("match_names");
+    let names = ["random:name=<b>\"x\" & y", "random:name=</svg>", "random:name=c\\]"];
+    let players = names.iter().flat_map(|name| ["--player", name]);
+    let rest = ["--games", "2", "--max-moves", "9", "--out", "n"];
+    succeed(&["round-robin"].into_iter().chain(players).chain(rest).collect::<Vec<_>>(), &folder);
+    let html = fs::read_to_string(folder.join("n.html")).unwrap();
+    assert!(html.contains("&lt;b&gt;&quot;x&quot; &amp; y"), "{html}");
+    assert!(!html.contains("<b>"), "{html}");
+    assert_eq!(html.matches("</svg>").count(), html.matches("<svg").count(), "{html}");
+    let pgn = fs::read_to_string(folder.join("n.pgn")).unwrap();
+    assert!(
+        pgn.contains(r#"[White "<b>\"x\" & y"]"#) && pgn.contains(r#"[White "c\\]"]"#),
+        "{pgn}"
+    );
+}
+
+/// A record goes with the weights, not with the name of their file.
+#[test]
+fn other_weights_are_another_run() {
+    let folder = folder("match_weights");
+    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../weights");
+    let mut files: Vec<_> =
+        fs::read_dir(weights).unwrap().map(|file| file.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
+    files.retain(|path| !path.to_string_lossy().contains("pair"));
+    let command = ["match", "--player", "policy:WeightsFile=new,name=new", "--player", "random"];
+    let command = [&command[..], &["--max-moves", "9", "--games", "2", "--out", "m"]].concat();
+    fs::copy(&files[0], folder.join("new")).unwrap();
+    succeed(&command, &folder);
+    succeed(&command, &folder);
+    fs::copy(&files[1], folder.join("new")).unwrap();
+    let told = String::from_utf8(arena(&command, &folder).output().unwrap().stderr).unwrap();
+    assert!(told.contains("another value of networks"), "{told}");
 }

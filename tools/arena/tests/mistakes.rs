@@ -19,7 +19,10 @@ fn fixture() -> PathBuf {
     write("over.epd", "7k/5Q2/8/8/8/8/8/K7 b - -\n");
     write("bad.pgn", "1. e4 e5 2. Ke3 *\n");
     write("other.jsonl", "{\"a\": 1}\n");
+    write("alien.json", "{\"a\": 1}\n");
     write("torn.jsonl", "hello");
+    write("note.pgn", "Dear diary\n");
+    write("page.html", "Dear diary\n");
     fs::write(folder.join("games"), include_bytes!("../../prepare/tests/data/games.fgames"))
         .unwrap();
     fs::write(folder.join("held-out"), include_bytes!("data/held-out.fgames")).unwrap();
@@ -27,6 +30,8 @@ fn fixture() -> PathBuf {
 
     let puzzles = include_str!("data/puzzles.csv");
     write("puzzles.csv", puzzles);
+    let zstd = zstd::encode_all(puzzles.as_bytes(), 1).unwrap();
+    fs::write(folder.join("torn.csv.zst"), &zstd[..zstd.len() - 9]).unwrap();
     let head = puzzles.lines().next().unwrap();
     let of = |row: &str| format!("{head}\n{row}\n");
     write("head.csv", &of(""));
@@ -46,7 +51,7 @@ fn fixture() -> PathBuf {
     .unwrap();
 
     let run = |arguments: &str| succeed(&arguments.split(' ').collect::<Vec<_>>(), &folder);
-    for (seed, shard, out) in [(1, 0, "p0"), (2, 1, "q1"), (1, 1, "short1")] {
+    for (seed, shard, out) in [(1, 0, "p0"), (1, 1, "p1"), (2, 1, "q1"), (1, 1, "short1")] {
         let sample = format!("puzzles puzzles.csv --per-cell 1 --player random --seed {seed}");
         run(&format!("{sample} --shard {shard}/2 --out {out}"));
     }
@@ -56,8 +61,9 @@ fn fixture() -> PathBuf {
     write("short1.json", &short.to_string());
     run("agreement held-out --player random --positions 5 --shard 0/2 --out a0");
 
-    let arguments = "match --player policy --player random --games 2 --out damaged";
-    succeed(&arguments.split(' ').collect::<Vec<_>>(), &folder);
+    run("match --player policy --player random --games 2 --out damaged");
+    run("match --player policy --player random --max-moves 9 --games 4 --out longer");
+    fs::copy(folder.join("damaged.jsonl"), folder.join("record.jsonl")).unwrap();
     let record = fs::read_to_string(folder.join("damaged.jsonl")).unwrap();
     let head = record.lines().next().unwrap();
     write("damaged.jsonl", &format!("{head}\n{{\"game\":0}}\n"));
@@ -94,5 +100,11 @@ fn mistakes_are_answered_in_a_line() {
         assert_eq!(told.lines().count(), 1, "{told}");
         assert_eq!(found.code(), Some(status.parse().unwrap()), "{line}");
         assert!(stdout.is_empty(), "{line}");
+    }
+    for note in ["note.pgn", "page.html"] {
+        assert_eq!(fs::read_to_string(folder.join(note)).unwrap(), "Dear diary\n");
+    }
+    for name in ["note.jsonl", "note.json", "page.jsonl", "page.json.part", "none.json.part"] {
+        assert!(!folder.join(name).exists(), "{name} was left behind");
     }
 }

@@ -5,11 +5,13 @@ mod random_weights;
 
 mod common;
 
-use common::{folder, succeed};
+use common::{arena, folder, succeed};
 use fianchetto::network::Spec;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The network of `golden/measure.py`.
 const NETWORK_IS: [(&str, &str); 13] = [
@@ -41,6 +43,13 @@ fn fixture(name: &str) -> PathBuf {
 
 const NETWORK: &str = "policy:WeightsFile=network,name=network";
 const PUZZLES: [&str; 4] = ["puzzles", "puzzles.csv", "--per-cell", "3"];
+
+/// Without its speed, which is never the same twice.
+fn timeless(path: &Path) -> Value {
+    let mut figures = json(path);
+    figures.as_object_mut().unwrap().remove("speed");
+    figures
+}
 
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -95,7 +104,9 @@ fn parts_make_up_the_whole() {
     for (name, command) in [("p", puzzles), ("a", agreement)] {
         let told =
             succeed(&[&command[..], &["--concurrency", "2", "--out", name]].concat(), &folder);
-        assert!(told.contains("McNemar"), "{told}");
+        let (told, speed) = told.split_at(told.rfind("\n\n").unwrap());
+        let told = &told[..told.rfind("\n\n").unwrap() + 1];
+        assert!(told.contains("McNemar") && speed.contains("threads"), "{told}{speed}");
         let mut merge = vec!["merge".to_owned(), "--out".to_owned(), format!("{name}m")];
         for shard in ["2/3", "0/3", "1/3"] {
             let part = format!("{name}{}", &shard[..1]);
@@ -104,11 +115,12 @@ fn parts_make_up_the_whole() {
         }
         let merge: Vec<&str> = merge.iter().map(String::as_str).collect();
         assert_eq!(succeed(&merge, &folder), told);
-        for ending in ["json", "html"] {
-            let [whole, merged] = [name, merge[2]]
-                .map(|stem| fs::read(folder.join(format!("{stem}.{ending}"))).unwrap());
-            assert!(whole == merged, "{name}.{ending}");
-        }
+        let files = |ending| [name, merge[2]].map(|stem| folder.join(format!("{stem}.{ending}")));
+        let [whole, merged] = files("html").map(|path| fs::read(path).unwrap());
+        assert!(whole == merged, "{name}.html");
+        // What parts took on several machines makes no speed together.
+        let [whole, merged] = files("json");
+        assert!(timeless(&whole) == json(&merged), "{name}.json");
     }
     assert_eq!(json(&folder.join("a.json"))["positions"], 200);
     assert!(fs::read_to_string(folder.join("p.html")).unwrap().contains("<svg"));
@@ -139,7 +151,8 @@ fn samples() {
     let zstd = zstd::encode_all(&include_bytes!("data/puzzles.csv")[..], 1).unwrap();
     fs::write(folder.join("puzzles.csv.zst"), zstd).unwrap();
     let first = random("puzzles.csv", "4242", "first");
-    assert_eq!(first, random("puzzles.csv.zst", "4242", "again"));
+    let again = random("puzzles.csv.zst", "4242", "again");
+    assert_eq!(first["outcomes"], again["outcomes"]);
     let other = random("puzzles.csv", "1", "other");
     assert_ne!(first["sample"], other["sample"]);
     let figures = &first["figures"][0];
@@ -147,4 +160,61 @@ fn samples() {
     let inverse = outcomes.iter().map(|outcome| 1.0 / outcome["legal"].as_f64().unwrap());
     let mean = inverse.sum::<f64>() / outcomes.len() as f64;
     assert!((figures["random_first_move"].as_f64().unwrap() - mean).abs() < 1e-12);
+}
+
+/// A run that was killed goes on to the same figures.
+#[test]
+fn a_killed_run_goes_on() {
+    let folder = fixture("killed");
+    let puzzles = [&PUZZLES[..], &["--player", NETWORK, "--player", "minimax:depth=3"]].concat();
+    let games = ["agreement", "games", "--player", NETWORK, "--player", "minimax:depth=2"];
+    for (name, command) in [("puzzles", &puzzles[..]), ("games", &games[..])] {
+        succeed(&[command, &["--out", "whole"]].concat(), &folder);
+        let command = [command, &["--out", "killed"]].concat();
+        let mut child = arena(&command, &folder).spawn().unwrap();
+        let part = folder.join("killed.json.part");
+        let lines = || fs::read_to_string(&part).unwrap_or_default().lines().count();
+        while lines() < 3 {
+            assert!(child.try_wait().unwrap().is_none(), "over before it was killed");
+            sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!folder.join("killed.json").exists());
+        let kept = lines() as u64 - 1;
+        succeed(&command, &folder);
+        let [whole, killed] = ["whole.json", "killed.json"].map(|name| folder.join(name));
+        assert_eq!(timeless(&whole), timeless(&killed));
+        let count = |path| json(path)["speed"]["count"].as_u64().unwrap();
+        assert_eq!(count(&whole), count(&killed) + kept, "{name}");
+        assert!(!part.exists());
+        for file in ["whole.json", "whole.html", "killed.json", "killed.html"] {
+            fs::remove_file(folder.join(file)).unwrap();
+        }
+    }
+}
+
+/// Every position of the sample is asked once, and a network evaluates each.
+#[test]
+fn speed() {
+    let folder = fixture("speed");
+    let network = NETWORK.replace("name", "Threads=2,name");
+    let players = ["--player", &network, "--player", "minimax:depth=1"];
+    succeed(&[&PUZZLES[..], &players, &["--concurrency", "2", "--out", "p"]].concat(), &folder);
+    let figures = json(&folder.join("p.json"));
+    let outcomes = figures["outcomes"].as_array().unwrap();
+    let moves: usize = outcomes.iter().map(|o| o["right"][0].as_str().unwrap().len()).sum();
+    let speed = &figures["speed"];
+    assert_eq!((&speed["of"], &speed["at_a_time"]), (&"puzzles".into(), &2.into()));
+    assert_eq!(speed["count"], outcomes.len());
+    let rate = outcomes.len() as f64 / speed["seconds"].as_f64().unwrap();
+    assert!((speed["a_second"].as_f64().unwrap() / rate - 1.0).abs() < 1e-9, "{speed}");
+    let [network, minimax] = [0, 1].map(|i| &speed["players"][i]);
+    assert_eq!((&network["positions"], &minimax["positions"]), (&moves.into(), &moves.into()));
+    assert_eq!((&network["nodes"], &network["threads"]), (&moves.into(), &2.into()));
+    assert!(minimax["nodes"].as_u64().unwrap() > moves as u64, "{speed}");
+    // Both take turns, so that together they cannot have taken longer than the run.
+    let seconds = |pace: &Value| pace["seconds"].as_f64().unwrap();
+    let both = seconds(network) + seconds(minimax);
+    assert!(both > 0.0 && both <= seconds(speed), "{speed}");
 }

@@ -201,9 +201,12 @@ pub fn finish(part_file: &File, output: &Path) -> Result<(), Failure> {
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let new = beside(path, ".new");
     let mut file = File::create(&new)?;
-    write(&mut file)?;
-    file.sync_data()?;
-    fs::rename(&new, path)
+    let written =
+        write(&mut file).and_then(|()| file.sync_data()).and_then(|()| fs::rename(&new, path));
+    written.inspect_err(|_| {
+        // Half of a file is of no use, and takes the room that was missing.
+        let _ = fs::remove_file(&new);
+    })
 }
 
 /// Writes `value` as JSON, as [`write_whole`] does.

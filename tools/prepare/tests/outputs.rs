@@ -5,7 +5,9 @@ mod command;
 mod common;
 
 use command::{complain, fixture, names, prepare, run, succeed};
+use fianchetto_prepare::partial;
 use std::fs::{self, File};
+use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -114,4 +116,19 @@ fn a_report_is_not_lost_under_the_name_of_the_output() {
     }
     assert!(run(&["pack", "few.pgn", "--out", "y", "--report", "dir/y"], &folder).status.success());
     assert_eq!(kept(&folder.join("dir/y")), 300);
+}
+
+#[test]
+fn half_a_file_is_not_left_behind() {
+    let (folder, _) = fixture("outputs_half");
+    let before = names(&folder).len();
+    let path = folder.join("file");
+    fs::write(&path, "old").unwrap();
+    let full = partial::write_whole(&path, |file| {
+        file.write_all(b"half")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(names(&folder).len(), before + 1);
 }

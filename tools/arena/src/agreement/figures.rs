@@ -98,6 +98,11 @@ pub fn cells(players: usize) -> Vec<Cell> {
 }
 
 impl Cell {
+    /// Where it belongs.
+    pub fn place(&self) -> (usize, usize, MoveKind) {
+        (self.band, self.phase, self.kind)
+    }
+
     /// Counts a position: the move played, and what each player says.
     pub fn add(&mut self, played: Move, replies: &[&Reply]) {
         self.count += 1;
@@ -111,9 +116,11 @@ impl Cell {
     }
 }
 
-/// Adds what another part counted, in the same cells.
+/// Adds what another part counted, in cells of the same places; cells without a position may be missing.
 pub fn merge(cells: &mut [Cell], part: &[Cell]) {
-    for (cell, other) in cells.iter_mut().zip(part) {
+    for other in part {
+        let same = |cell: &&mut Cell| cell.place() == other.place();
+        let Some(cell) = cells.iter_mut().find(same) else { continue };
         cell.count += other.count;
         for (own, other) in cell.players.iter_mut().zip(&other.players) {
             own.merge(other);

@@ -5,11 +5,12 @@ mod figures;
 mod positions;
 mod report;
 
-use crate::asking::{Asking, check_parts, write_or_tell};
-use crate::chunks::in_chunks;
+use crate::asking::{Asking, check_parts, own, write_or_tell};
 use crate::contender::{Asker, Reply};
 use crate::course::Course;
 use crate::kind::MoveKind;
+use crate::outputs::require_own;
+use crate::speed::Speed;
 use clap::Parser;
 use fianchetto::chess::Color;
 use fianchetto_prepare::failure::Failure;
@@ -21,6 +22,8 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const YARDSTICK: &str = "agreement";
 
 /// Games whose positions are asked about at a time.
 const CHUNK: usize = 16;
@@ -50,6 +53,8 @@ pub struct Head {
     positions: u64,
     seed: u32,
     players: Vec<String>,
+    /// By what their networks are known.
+    networks: Vec<Option<String>>,
     limits: String,
 }
 
@@ -62,6 +67,8 @@ struct Written<'a> {
     shard: String,
     figures: Vec<figures::Figures>,
     mcnemar: Vec<figures::Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<&'a Speed>,
     cells: &'a [Cell],
 }
 
@@ -89,7 +96,6 @@ impl Agreement {
     /// In one line.
     pub fn run(self, out: &mut impl Write) -> Result<(), Failure> {
         let Self { file, positions, asking } = self;
-        asking.require_writable()?;
         let games = GameFile::open(&file)?;
         let checksum = format!("{:08x}", games.checksum()?);
         let all = positions::held_out(&file, Arc::new(games), positions, asking.seed)?;
@@ -98,18 +104,22 @@ impl Agreement {
             positions: all.iter().map(|asked| asked.plies.len() as u64).sum(),
             seed: asking.seed,
             players: asking.labels(),
+            networks: asking.networks()?,
             limits: asking.limits(),
         };
         let shard = asking.shard;
         let part: Vec<Asked> = all.into_iter().filter(|asked| shard.takes(&asked.game)).collect();
-        let work = |askers: &mut Vec<Asker>, chunk: &[Asked], _| Ok(vec![count(askers, chunk)?]);
-        let start = || asking.start();
-        let counted = in_chunks(&part, CHUNK, asking.concurrency, "games", start, work)?;
+        let work = |askers: &mut [Asker], chunk: &[Asked], _| Ok(vec![count(askers, chunk)?]);
+        let own = own(YARDSTICK, &head, &shard.to_string());
+        let measured = asking.measure(&own, &part, CHUNK, "games", work)?;
         let mut cells = figures::cells(head.players.len());
-        for part in &counted {
+        for part in &measured.results {
             figures::merge(&mut cells, part);
         }
-        finish(&head, shard.to_string(), &cells, asking.out.as_deref(), out)
+        let stem = asking.out.as_deref();
+        let speed = measured.speed.as_ref();
+        let written = finish(&head, shard.to_string(), &cells, speed, stem, out);
+        measured.close(written)
     }
 }
 
@@ -132,13 +142,15 @@ fn count(askers: &mut [Asker], games: &[Asked]) -> Result<Vec<Cell>, String> {
             course.play(mv).map_err(|error| error.to_string())?;
         }
     }
-    let replies: Vec<Vec<Vec<Reply>>> =
-        askers.iter_mut().map(|asker| asker.ask(&lines)).collect::<Result<_, _>>()?;
+    let replies: Vec<Vec<Vec<Reply>>> = (askers.iter_mut())
+        .map(|asker| asker.ask(&lines).map_err(|unanswered| unanswered.to_string()))
+        .collect::<Result<_, _>>()?;
     let mut cells = figures::cells(askers.len());
     for (i, (cell, played)) in places.into_iter().enumerate() {
         let replies: Vec<&Reply> = replies.iter().map(|player| &player[i][0]).collect();
         cells[cell].add(played, &replies);
     }
+    cells.retain(|cell| cell.count > 0);
     Ok(cells)
 }
 
@@ -157,8 +169,7 @@ pub fn merge(
     let mut cells = figures::cells(head.players.len());
     for (path, part) in &parts {
         let fits = |(own, other): (&Cell, &Cell)| {
-            (own.band, own.phase, own.kind) == (other.band, other.phase, other.kind)
-                && own.players.len() == other.players.len()
+            own.place() == other.place() && own.players.len() == other.players.len()
         };
         if part.cells.len() != cells.len() || !cells.iter().zip(&part.cells).all(fits) {
             let path = path.display();
@@ -175,13 +186,17 @@ pub fn merge(
             "the parts have {found} positions, expected {expected}: one of them is damaged; measure it again"
         )));
     }
-    finish(head, "0/1".to_owned(), &cells, stem, out)
+    if let Some(stem) = stem {
+        require_own(stem, &own(YARDSTICK, head, "0/1"), false, false)?;
+    }
+    finish(head, "0/1".to_owned(), &cells, None, stem, out)
 }
 
 fn finish(
     head: &Head,
     shard: String,
     cells: &[Cell],
+    speed: Option<&Speed>,
     stem: Option<&Path>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -189,6 +204,7 @@ fn finish(
     let figures: Vec<_> = (0..players).map(|player| figures::of(cells, player)).collect();
     let mcnemar = figures::comparisons(cells, players);
     let page = report::page(&head.players, &figures, &mcnemar)?;
-    let written = Written { yardstick: "agreement", head, shard, figures, mcnemar, cells };
-    write_or_tell(&page, &written, stem, out)
+    let yardstick = YARDSTICK;
+    let written = Written { yardstick, head, shard, figures, mcnemar, speed, cells };
+    write_or_tell(&page, &written, speed, stem, out)
 }

@@ -3,8 +3,9 @@
 use super::figures::{Comparison, Figures, Means};
 use crate::page::{Bars, Page};
 use crate::puzzles::mcnemar_cells;
-use crate::table::{Table, grouped, percent};
+use crate::table::{Table, percent};
 use fianchetto_prepare::failure::Failure;
+use indicatif::HumanCount;
 
 /// The page on these players.
 pub fn page(
@@ -58,7 +59,7 @@ fn table(figures: &Figures) -> Table {
     let mut row = |name: String, means: &Means| {
         let log = means.log_probability.map_or("-".to_owned(), |log| format!("{log:.3}"));
         let shares = [percent(means.top1), percent(means.top3), log];
-        table.row([name, grouped(means.count)].into_iter().chain(shares));
+        table.row([name, HumanCount(means.count).to_string()].into_iter().chain(shares));
     };
     row("all".to_owned(), &figures.all);
     for (name, means) in figures.rating.iter().filter(|(_, means)| means.count > 0) {

@@ -52,6 +52,7 @@ impl Opponent for InProcess {
                 .filter(|line| line.moves.first() == Some(&best))
                 .and_then(|line| line.score),
             depth: Some(last.depth),
+            nodes: Some(last.nodes),
             ranking: last.lines.iter().filter_map(|line| line.moves.first().copied()).collect(),
         })
     }

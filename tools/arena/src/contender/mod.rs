@@ -7,11 +7,13 @@ mod random;
 mod spec;
 
 use crate::course::Course;
+use crate::fingerprint::fingerprint;
 use crate::limits::Turn;
-pub use ask::{Asker, Reply};
+pub use ask::{Asker, Effort, Reply, Unanswered};
 use fianchetto::chess::Move;
+use fianchetto::engine;
 use fianchetto::search::Score;
-use fianchetto::uci::Options;
+use fianchetto::uci::{Options, PlayerKind};
 pub use program::Program;
 pub use spec::{Contender, Contenders};
 use std::fmt;
@@ -63,6 +65,8 @@ pub struct Answer {
     pub score: Option<Score>,
     /// Plies searched, where told.
     pub depth: Option<u32>,
+    /// Positions looked at, where told.
+    pub nodes: Option<u64>,
     /// The candidates, best first, as far as told.
     pub ranking: Vec<Move>,
 }
@@ -101,6 +105,35 @@ pub struct Terms {
 }
 
 impl Contender {
+    /// By what its network is known, where it is known to have one: other weights under the same name make
+    /// another contender.
+    ///
+    /// # Errors
+    /// In one line, when the weights cannot be read.
+    pub fn network(&self) -> Result<Option<String>, String> {
+        match &self.kind {
+            Kind::Player(options) if options.player != PlayerKind::Minimax => {
+                let weights = engine::weights(options);
+                let weights = weights.map_err(|error| format!("{}: {error}", self.label))?;
+                Ok(Some(fingerprint(weights.iter().copied())))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// How many threads it thinks with, as far as known.
+    pub fn threads(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Random => Some(1),
+            Kind::Player(options) => Some(options.threads),
+            Kind::Engine(command) => {
+                let mut options = command.options.iter().rev();
+                let (_, value) = options.find(|(name, _)| name.eq_ignore_ascii_case("Threads"))?;
+                value.parse().ok()
+            }
+        }
+    }
+
     /// Starts the contender.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::course::Course;
 use crate::limits::Turn;
 use fianchetto::chess::notation;
 use fianchetto::search::Score;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Lines of an engine that may wait; more and the engine does.
 const LINES_WAITING: usize = 1024;
+
+/// Bytes of a line that count; a program that writes more without an end of line writes no UCI.
+const LINE_MAX: u64 = 1 << 16;
 
 /// How long a program may take to end by itself.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -59,8 +62,9 @@ impl Program {
         };
         let (sender, lines) = sync_channel(LINES_WAITING);
         thread::spawn(move || {
-            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-                if sender.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
+            let mut output = BufReader::new(output);
+            while let Some(line) = read_line(&mut output) {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
@@ -106,6 +110,23 @@ impl Opponent for Program {
     }
 }
 
+/// The next line, or as much of it as counts; `None` at the end.
+fn read_line(output: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let read = output.take(LINE_MAX).read_until(b'\n', &mut line);
+    let is_some = read.is_ok_and(|bytes| bytes > 0);
+    is_some.then(|| String::from_utf8_lossy(&line).trim().to_owned())
+}
+
+/// What sets an option. A button has no value, and a text without characters has a name in the protocol.
+fn setoption(name: &str, declaration: &str, value: &str) -> String {
+    match (declaration.split_whitespace().next(), value) {
+        (Some("button"), _) => format!("setoption name {name}"),
+        (Some("string"), "") => format!("setoption name {name} value <empty>"),
+        _ => format!("setoption name {name} value {value}"),
+    }
+}
+
 /// What an option expects that does not take a value, by its declaration after the word `type`. Engines ignore
 /// such values, and would play otherwise than it says.
 fn refused(declaration: &str, value: &str) -> Option<String> {
@@ -121,6 +142,7 @@ fn refused(declaration: &str, value: &str) -> Option<String> {
             (!fits).then(|| format!("a whole number from {min} to {max}"))
         }
         Some(&"check") => (!["true", "false"].contains(&value)).then(|| "true or false".to_owned()),
+        Some(&"button") => (!value.is_empty()).then(|| "a button, which takes no value".to_owned()),
         Some(&"combo") => {
             // A choice may have several words.
             let choices: Vec<&str> = declaration.split(" var ").skip(1).map(str::trim).collect();
@@ -159,7 +181,7 @@ impl Running {
                     "its option {name:?} is {expected}, found {value:?}"
                 )));
             }
-            self.say(&format!("setoption name {name} value {value}"))?;
+            self.say(&setoption(name, kind, value))?;
         }
         self.ready(patience)
     }
@@ -177,6 +199,10 @@ impl Running {
     }
 
     fn line(&mut self, end: Instant) -> Result<String, Fault> {
+        // Whoever never stops talking has no answer either.
+        if Instant::now() >= end {
+            return Err(Fault::NoAnswer);
+        }
         match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(line) => Ok(line),
             Err(RecvTimeoutError::Timeout) => Err(Fault::NoAnswer),
@@ -197,17 +223,18 @@ impl Running {
 
     fn answer(&mut self, course: &Course, deadline: Duration) -> Result<Answer, Fault> {
         let end = Instant::now() + deadline;
-        let (mut score, mut depth) = (None, None);
+        let mut told = Told::default();
         loop {
             let line = self.line(end)?;
             let mut words = line.split_whitespace();
             match words.next() {
-                Some("info") => read_info(words, &mut score, &mut depth),
+                Some("info") => told.read(words),
                 Some("bestmove") => {
                     let text = words.next().unwrap_or("(none)");
                     let best = notation::from_uci(course.game().board(), text)
                         .map_err(|_| Fault::Illegal(text.to_owned()))?;
-                    return Ok(Answer { best, score, depth, ranking: Vec::new() });
+                    let Told { score, depth, nodes } = told;
+                    return Ok(Answer { best, score, depth, nodes, ranking: Vec::new() });
                 }
                 _ => {}
             }
@@ -215,33 +242,43 @@ impl Running {
     }
 }
 
-/// Takes over score and depth of an `info` line, unless it is about another than the best line.
-fn read_info<'a>(
-    words: impl Iterator<Item = &'a str>,
-    score: &mut Option<Score>,
-    depth: &mut Option<u32>,
-) {
-    let mut words = words;
-    let (mut new_score, mut new_depth) = (None, None);
-    while let Some(word) = words.next() {
-        match word {
-            "string" | "pv" => break,
-            "multipv" if words.next() != Some("1") => return,
-            "depth" => new_depth = words.next().and_then(|text| text.parse().ok()),
-            "score" => {
-                let unit = words.next();
-                let number = words.next().and_then(|text| text.parse().ok());
-                new_score = match unit {
-                    Some("cp") => number.map(Score::Centipawns),
-                    Some("mate") => number.map(Score::Mate),
-                    _ => None,
-                };
+/// What `info` lines say of the best line, the last of them.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    score: Option<Score>,
+    depth: Option<u32>,
+    nodes: Option<u64>,
+}
+
+impl Told {
+    /// Takes over what a line says, unless it is about another than the best line.
+    fn read<'a>(&mut self, words: impl Iterator<Item = &'a str>) {
+        let mut words = words;
+        let (mut score, mut depth) = (None, None);
+        while let Some(word) = words.next() {
+            match word {
+                "string" | "pv" => break,
+                "multipv" if words.next() != Some("1") => return,
+                "depth" => depth = words.next().and_then(|text| text.parse().ok()),
+                "nodes" => {
+                    let nodes = words.next().and_then(|text| text.parse().ok());
+                    self.nodes = nodes.or(self.nodes);
+                }
+                "score" => {
+                    let unit = words.next();
+                    let number = words.next().and_then(|text| text.parse().ok());
+                    score = match unit {
+                        Some("cp") => number.map(Score::Centipawns),
+                        Some("mate") => number.map(Score::Mate),
+                        _ => None,
+                    };
+                }
+                _ => {}
             }
-            _ => {}
         }
-    }
-    if new_score.is_some() {
-        (*score, *depth) = (new_score, new_depth);
+        if score.is_some() {
+            (self.score, self.depth) = (score, depth);
+        }
     }
 }
 
@@ -266,24 +303,36 @@ impl Drop for Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
 
     #[test]
     fn reads_info_lines() {
         for (line, expected) in [
             (
                 "depth 5 seldepth 7 score cp -31 nodes 3 pv e2e4",
-                (Some(Score::Centipawns(-31)), Some(5)),
+                (Some(Score::Centipawns(-31)), Some(5), Some(3)),
             ),
-            ("score mate 3 upperbound depth 2", (Some(Score::Mate(3)), Some(2))),
-            ("depth 3 multipv 2 score cp 9", (None, None)),
-            ("depth 3 multipv 1 score cp 9", (Some(Score::Centipawns(9)), Some(3))),
-            ("depth 3 currmove e2e4 currmovenumber 1", (None, None)),
-            ("string score cp 9", (None, None)),
-            ("depth x score cp", (None, None)),
+            ("score mate 3 upperbound depth 2", (Some(Score::Mate(3)), Some(2), None)),
+            ("depth 3 multipv 2 score cp 9", (None, None, None)),
+            ("depth 3 multipv 1 score cp 9", (Some(Score::Centipawns(9)), Some(3), None)),
+            ("depth 3 currmove e2e4 currmovenumber 1", (None, None, None)),
+            ("nodes 17 nps 5", (None, None, Some(17))),
+            ("nodes -17", (None, None, None)),
+            ("string score cp 9", (None, None, None)),
+            ("depth x score cp", (None, None, None)),
         ] {
-            let (mut score, mut depth) = (None, None);
-            read_info(line.split_whitespace(), &mut score, &mut depth);
-            assert_eq!((score, depth), expected, "{line}");
+            let mut told = Told::default();
+            told.read(line.split_whitespace());
+            assert_eq!((told.score, told.depth, told.nodes), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut() {
+        let mut output = BufReader::new(io::repeat(b'x'));
+        assert_eq!(read_line(&mut output).map(|line| line.len()), Some(LINE_MAX as usize));
+        let mut output = &b"uciok\r\n\nlast"[..];
+        let lines = std::iter::from_fn(|| read_line(&mut output)).collect::<Vec<_>>();
+        assert_eq!(lines, ["uciok", "", "last"]);
     }
 }

@@ -29,6 +29,6 @@ impl Opponent for RandomMoves {
         let ply = course.moves().len() as u64;
         let number = spread(spread(spread(self.seed) ^ self.game).wrapping_add(ply));
         let best = moves[(number % moves.len() as u64) as usize];
-        Ok(Answer { best, score: None, depth: None, ranking: Vec::new() })
+        Ok(Answer { best, score: None, depth: None, nodes: None, ranking: Vec::new() })
     }
 }

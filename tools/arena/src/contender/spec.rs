@@ -184,10 +184,16 @@ impl Contenders {
             ));
         }
         for (i, contender) in self.0.iter().enumerate() {
-            if self.0[..i].iter().any(|other| other.label == contender.label) {
+            let label = &contender.label;
+            if label.is_empty() || label.contains(char::is_control) {
                 return Err(format!(
-                    "two contenders are called {:?}; give one of them a name=",
-                    contender.label
+                    "a contender is called {label:?}, expected a name without control characters; give it one \
+                     with name="
+                ));
+            }
+            if self.0[..i].iter().any(|other| other.label == *label) {
+                return Err(format!(
+                    "two contenders are called {label:?}; give one of them a name="
                 ));
             }
         }

@@ -2,10 +2,12 @@
 
 mod report;
 
+use crate::asking::note;
 use crate::contender::{Contender, Contenders, Kind, Terms};
 use crate::game::Rules;
 use crate::limits::{Budget, TimeControl};
 use crate::openings::Openings;
+use crate::outputs::{require_own, stem};
 use crate::page::with_ending;
 use crate::record::{Record, RunOf};
 use crate::statistics::Sprt;
@@ -14,13 +16,14 @@ use clap::{Args, Parser};
 use fianchetto_prepare::failure::Failure;
 use fianchetto_prepare::number::whole;
 use fianchetto_prepare::{partial, threads};
+use serde_json::json;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The version of the record.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Play one contender against another, colours alternating, each opening twice.
 ///
@@ -115,7 +118,7 @@ struct Setting {
     #[arg(long)]
     no_times: bool,
     /// Write NAME.jsonl (the record, with which an interrupted run goes on), NAME.pgn, NAME.json, NAME.html
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = stem)]
     out: Option<PathBuf>,
 }
 
@@ -241,6 +244,9 @@ impl Setting {
         let run = RunOf {
             version: VERSION,
             contenders: contenders.iter().map(|contender| contender.text.clone()).collect(),
+            networks: (contenders.iter())
+                .map(|contender| contender.network().map_err(Failure))
+                .collect::<Result<_, _>>()?,
             limits: format!("{:?}", self.budget()),
             openings: match &self.book {
                 Some(path) => format!("{} {:?}", path.display(), self.book_plies),
@@ -266,7 +272,13 @@ impl Setting {
             sprt,
         };
         let mut record = match &self.out {
-            Some(stem) => Record::open(&with_ending(stem, ".jsonl"), &run)?,
+            Some(stem) => {
+                let path = with_ending(stem, ".jsonl");
+                require_own(stem, &json!({ "run": run }), path.exists(), true)?;
+                let record = Record::open(&path, &run)?;
+                going_on(&path, &record, &tournament)?;
+                record
+            }
             None => Record::unwritten(),
         };
         tournament.play(&mut record, self.concurrency)?;
@@ -280,6 +292,23 @@ impl Setting {
         }
         page.tell(out)
     }
+}
+
+/// Tells how much is done already; refuses to make figures of less than that.
+fn going_on(path: &Path, record: &Record, tournament: &Tournament) -> Result<(), Failure> {
+    let Some((&last, _)) = record.games().last_key_value() else { return Ok(()) };
+    let least = 2 * (tournament.place(last).pair + 1);
+    if tournament.games < least {
+        return Err(Failure(format!(
+            "{}: found games of a run of --games {least}, expected none beyond --games {}; give {least} or \
+             more, or name another output",
+            path.display(),
+            tournament.games
+        )));
+    }
+    let (done, total) = (record.games().len(), tournament.total());
+    note(&format!("{}: going on, {done} of {total} games are there", path.display()));
+    Ok(())
 }
 
 fn time_control(text: &str) -> Result<TimeControl, String> {

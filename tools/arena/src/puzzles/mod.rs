@@ -10,12 +10,13 @@ mod file;
 mod report;
 mod solve;
 
-use crate::asking::{Asking, check_parts, write_or_tell};
-use crate::chunks::in_chunks;
-use crate::contender::{Asker, Reply};
+use crate::asking::{Asking, check_parts, own, write_or_tell};
+use crate::contender::{Asker, Reply, Unanswered};
+use crate::fingerprint::fingerprint;
+use crate::outputs::require_own;
+use crate::speed::Speed;
 use clap::Parser;
 use fianchetto_prepare::failure::Failure;
-use fianchetto_prepare::game::spread;
 use fianchetto_prepare::number::whole;
 use file::Puzzle;
 pub use report::mcnemar_cells;
@@ -23,6 +24,8 @@ use serde::{Deserialize, Serialize};
 use solve::{Outcome, Questions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+const YARDSTICK: &str = "puzzles";
 
 /// Puzzles whose questions a network is asked at a time.
 const CHUNK: usize = 32;
@@ -52,6 +55,8 @@ pub struct Head {
     puzzles: usize,
     sample: String,
     players: Vec<String>,
+    /// By what their networks are known.
+    networks: Vec<Option<String>>,
     limits: String,
 }
 
@@ -65,6 +70,8 @@ struct Written<'a> {
     shard: String,
     figures: Vec<figures::Figures>,
     mcnemar: Vec<figures::Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<&'a Speed>,
     outcomes: &'a [Outcome],
 }
 
@@ -92,30 +99,36 @@ impl Puzzles {
     /// In one line.
     pub fn run(self, out: &mut impl Write) -> Result<(), Failure> {
         let Self { file, per_cell, asking } = self;
-        asking.require_writable()?;
         let puzzles = file::sample(&file, per_cell, asking.seed)?;
         let head = Head {
             per_cell,
             seed: asking.seed,
             puzzles: puzzles.len(),
-            sample: fingerprint(&puzzles),
+            sample: sample_of(&puzzles),
             players: asking.labels(),
+            networks: asking.networks()?,
             limits: asking.limits(),
         };
         let shard = asking.shard;
         let (index, count) = (shard.index() as usize, shard.count() as usize);
         let part: Vec<Puzzle> = puzzles.into_iter().skip(index).step_by(count).collect();
+        // A damaged one must not end the run after hours.
+        part.iter().try_for_each(|puzzle| Questions::of(puzzle).map(drop)).map_err(Failure)?;
 
-        let start = || asking.start();
-        let work = |askers: &mut Vec<Asker>, chunk: &[Puzzle], first: usize| {
+        let work = |askers: &mut [Asker], chunk: &[Puzzle], first: usize| {
             let questions: Vec<_> = chunk.iter().map(Questions::of).collect::<Result<_, _>>()?;
             // The number in the whole sample, so that parts are asked what the whole is.
             let number = |i| (index + (first + i) * count) as u64;
             let lines: Vec<_> = (questions.iter().enumerate())
                 .map(|(i, questions)| (number(i), questions.courses.clone()))
                 .collect();
-            let replies: Vec<Vec<Vec<Reply>>> =
-                (askers.iter_mut()).map(|asker| asker.ask(&lines)).collect::<Result<_, _>>()?;
+            let named = |unanswered: Unanswered| {
+                let Unanswered { label, line, position, reason } = unanswered;
+                format!("{label}: puzzle {}, move {}: {reason}", chunk[line].id, position + 1)
+            };
+            let replies: Vec<Vec<Vec<Reply>>> = (askers.iter_mut())
+                .map(|asker| asker.ask(&lines).map_err(named))
+                .collect::<Result<_, _>>()?;
             let outcome = |(i, puzzle): (usize, &Puzzle)| {
                 let questions: &Questions = &questions[i];
                 let replies: Vec<_> = replies.iter().map(|player| &player[i][..]).collect();
@@ -123,8 +136,13 @@ impl Puzzles {
             };
             Ok(chunk.iter().enumerate().map(outcome).collect())
         };
-        let outcomes = in_chunks(&part, CHUNK, asking.concurrency, "puzzles", start, work)?;
-        finish(&head, shard.to_string(), &outcomes, asking.out.as_deref(), out)
+        let own = own(YARDSTICK, &head, &shard.to_string());
+        let measured = asking.measure(&own, &part, CHUNK, "puzzles", work)?;
+        let stem = asking.out.as_deref();
+        let results = &measured.results;
+        let speed = measured.speed.as_ref();
+        let written = finish(&head, shard.to_string(), results, speed, stem, out);
+        measured.close(written)
     }
 }
 
@@ -154,13 +172,17 @@ pub fn merge(
             head.puzzles
         )));
     }
-    finish(&head, "0/1".to_owned(), &outcomes, stem, out)
+    if let Some(stem) = stem {
+        require_own(stem, &own(YARDSTICK, &head, "0/1"), false, false)?;
+    }
+    finish(&head, "0/1".to_owned(), &outcomes, None, stem, out)
 }
 
 fn finish(
     head: &Head,
     shard: String,
     outcomes: &[Outcome],
+    speed: Option<&Speed>,
     stem: Option<&Path>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -168,13 +190,12 @@ fn finish(
     let figures: Vec<_> = (0..players).map(|player| figures::of(outcomes, player)).collect();
     let mcnemar = figures::comparisons(outcomes, players);
     let page = report::page(&head.players, &figures, &mcnemar)?;
-    let written = Written { yardstick: "puzzles", head, shard, figures, mcnemar, outcomes };
-    write_or_tell(&page, &written, stem, out)
+    let yardstick = YARDSTICK;
+    let written = Written { yardstick, head, shard, figures, mcnemar, speed, outcomes };
+    write_or_tell(&page, &written, speed, stem, out)
 }
 
-/// By what a sample is known: a hash of the names of its puzzles.
-fn fingerprint(puzzles: &[Puzzle]) -> String {
-    let bytes = puzzles.iter().flat_map(|puzzle| puzzle.id.bytes().chain([0]));
-    let hash = bytes.fold(0_u64, |hash, byte| spread(hash ^ u64::from(byte)).wrapping_add(1));
-    format!("{hash:016x}")
+/// By what a sample is known: the names of its puzzles.
+fn sample_of(puzzles: &[Puzzle]) -> String {
+    fingerprint(puzzles.iter().flat_map(|puzzle| puzzle.id.bytes().chain([0])))
 }

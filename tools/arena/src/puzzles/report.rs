@@ -4,8 +4,9 @@ use super::figures::{Comparison, Figures};
 use super::file::{BANDS, LENGTHS};
 use crate::page::{Bars, Page};
 use crate::statistics::McNemar;
-use crate::table::{Table, grouped, percent};
+use crate::table::{Table, percent};
 use fianchetto_prepare::failure::Failure;
+use indicatif::HumanCount;
 
 /// The page on these players.
 pub fn page(
@@ -53,7 +54,7 @@ pub fn page(
 }
 
 fn tables(name: &str, figures: &Figures, page: &mut Page) {
-    let count = |count: usize| grouped(count as u64);
+    let count = |count: usize| HumanCount(count as u64).to_string();
     let mut table = Table::new(["puzzles", "count", "%"]);
     table.row(["first move".into(), count(figures.count), percent(figures.first_move)]);
     table.row(["whole line".into(), count(figures.count), percent(figures.whole_line)]);
@@ -114,5 +115,7 @@ pub fn mcnemar_cells(test: &McNemar) -> [String; 4] {
     let McNemar { count, only_first, only_second, p } = *test;
     // Of two digits, the way `%.2g` writes them.
     let p = if p >= 0.01 { format!("{p:.2}") } else { format!("{p:.1e}") };
-    [grouped(count), grouped(only_first), grouped(only_second), p]
+    let [count, first, second] =
+        [count, only_first, only_second].map(|number| HumanCount(number).to_string());
+    [count, first, second, p]
 }
