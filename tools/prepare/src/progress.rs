@@ -161,6 +161,11 @@ impl State {
             format!(", {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9))))
         });
         let count_rate = rate(count, before.count);
-        format!("{}: {share}, {count} {name}, {count_rate:.0} {name}/s{left}", self.work)
+        let pace = match count_rate {
+            10.0.. => format!("{count_rate:.0} {name}/s"),
+            1.0.. => format!("{count_rate:.1} {name}/s"),
+            _ => format!("{:.1} {name} a minute", 60.0 * count_rate),
+        };
+        format!("{}: {share}, {count} {name}, {pace}{left}", self.work)
     }
 }

@@ -86,17 +86,25 @@ impl Tally {
     }
 
     /// The Elo difference with its 95 % interval, both ends of the score's interval turned into Elo. Pairs that
-    /// all ended alike say nothing about their spread: the interval is without end then.
+    /// all ended alike do not show their spread: it is then at most that of pairs which are won or lost whole.
     pub fn elo(&self) -> Option<Interval> {
         let (score, error) = (self.score()?, self.error()?);
-        let error = if error > 0.0 { error } else { f64::INFINITY };
+        let (low, high) = match error > 0.0 {
+            true => (score - TWO_SIDED_95 * error, score + TWO_SIDED_95 * error),
+            false => wilson(score, self.pairs.iter().sum::<u64>() as f64),
+        };
         let elo = |score: f64| elo_of_score(score.clamp(0.0, 1.0));
-        Some(Interval {
-            low: elo(score - TWO_SIDED_95 * error),
-            estimate: elo(score),
-            high: elo(score + TWO_SIDED_95 * error),
-        })
+        Some(Interval { low: elo(low), estimate: elo(score), high: elo(high) })
     }
+}
+
+/// The 95 % interval of a share seen in so many trials (Wilson, "Probable inference, the law of succession, and
+/// statistical inference", 1927).
+fn wilson(share: f64, trials: f64) -> (f64, f64) {
+    let z = TWO_SIDED_95.powi(2) / trials;
+    let middle = (share + z / 2.0) / (1.0 + z);
+    let half = (z * (share * (1.0 - share) + z / 4.0)).sqrt() / (1.0 + z);
+    (middle - half, middle + half)
 }
 
 /// The Elo difference at which this score, 0 to 1, is expected: infinite at the ends.

@@ -27,6 +27,9 @@ def elo_row(pairs):
     sample = np.repeat(SCORES, pairs)
     error = sample.std() / np.sqrt(len(sample))
     low, high = norm.interval(0.95, sample.mean(), error)
+    if error == 0:
+        wins = round(sample.mean() * len(sample))
+        low, high = binomtest(wins, len(sample)).proportion_ci(0.95, "wilson")
     return [" ".join(map(str, pairs)), sample.mean(), error, elo(low), elo(sample.mean()), elo(high)]
 
 
@@ -56,6 +59,7 @@ def llr_row(pairs, elo0, elo1):
 
 if __name__ == "__main__":
     tallies = [(1, 20, 50, 25, 4), (10, 80, 200, 70, 15), (3, 3, 3, 3, 3), (40, 30, 20, 7, 3), (0, 0, 0, 3, 2), (0, 1, 0, 1, 0)]
+    tallies += [(0, 0, 0, 0, 100), (7, 0, 0, 0, 0), (0, 0, 10, 0, 0)]
     write("elo.tsv", "pairs; score; error; Elo low, estimate, high", [elo_row(pairs) for pairs in tallies])
     tests = [
         ((1, 20, 50, 25, 4), 0, 10),
