@@ -5,6 +5,7 @@ mod finish;
 pub mod from_to;
 mod guard;
 mod halt;
+mod mate;
 pub mod mcts;
 pub mod minimax;
 mod pace;

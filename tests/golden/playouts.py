@@ -81,8 +81,24 @@ class Search:
         self.board = board
         self.c_puct, self.fpu, self.reduction, self.virtual_loss = c_puct, fpu, reduction, virtual_loss
         self.root = Node()
-        self.expand(self.root)
+        if self.mates(self.root):
+            self.root.sum = 1.0
+        else:
+            self.expand(self.root)
         self.root.visits = 1
+
+    def mates(self, node: Node) -> bool:
+        """Whether a move mates here; then it has a node and this one is proven."""
+        for move in self.board.legal_moves:
+            self.board.push(move)
+            mates = self.board.is_checkmate()
+            self.board.pop()
+            if mates:
+                child = node.children[move] = Node(0.0)
+                child.visits, child.sum, child.proof = 1, -1.0, ("loss", 0)
+                node.proof = ("win", 1)
+                return True
+        return False
 
     def expand(self, node: Node) -> None:
         node.sum, node.moves = evaluate(self.board)
@@ -142,7 +158,7 @@ class Search:
             path.append(child)
             if is_new:
                 child.proof = self.ended()
-                if child.proof:
+                if child.proof or self.mates(child):
                     value = child.value()
                 else:
                     self.expand(child)

@@ -15,7 +15,7 @@
 //! before the network is asked for all of them at once. Those on their way count as visits, and as lost
 //! ones (virtual loss), which sends the next ones elsewhere.
 //!
-//! Where the game has ended nobody is asked. What then is proven is proven for the parents too as far as it
+//! Where the game has ended, or a move mates, nobody is asked. What then is proven is proven for the parents too as far as it
 //! settles them, and what is settled is not searched again (Winands, Bjornsson and Saito, "Monte-Carlo tree
 //! search solver", 2008).
 
@@ -23,6 +23,7 @@ use super::parameters::{Fpu, Parameters};
 use super::tree::{Proof, Tree};
 use crate::chess::{Game, Move};
 use crate::evaluator::{EvaluateError, Evaluator};
+use crate::search::mate::mating_move;
 
 /// A playout that is this many plies deep ends with the value that is there.
 const MAX_PLIES: usize = 1000;
@@ -85,6 +86,12 @@ impl Playouts {
         game: &Game,
         evaluator: &mut Evaluator,
     ) -> Result<Batch, EvaluateError> {
+        let considered: Vec<Move> = tree.untried(root).iter().map(|edge| edge.mv()).collect();
+        if mating_move(game.board(), &considered).is_some_and(|mv| tree.add_mate(root, mv)) {
+            let node = tree.node_mut(root);
+            (node.visits, node.sum) = (1, 1.0);
+            return Ok(Batch { playouts: 1, ..Batch::default() });
+        }
         game.legal_moves_into(&mut self.moves);
         evaluator.clear();
         evaluator.queue(game, &self.moves);
@@ -218,16 +225,16 @@ impl Playouts {
         self.path.push(ordinal);
         let node = tree.node_mut(child);
         node.in_flight = 1;
-        match ended {
-            Some(proof) => {
-                node.proof = proof;
-                Leaf::Known(node.value())
-            }
-            None => {
-                evaluator.queue(&self.game, &self.moves);
-                Leaf::New
-            }
+        if let Some(proof) = ended {
+            node.proof = proof;
+            return Leaf::Known(node.value());
         }
+        let mate = mating_move(self.game.board(), &self.moves);
+        if mate.is_some_and(|mv| tree.add_mate(child, mv)) {
+            return Leaf::Known(tree.node(child).value());
+        }
+        evaluator.queue(&self.game, &self.moves);
+        Leaf::New
     }
 }
 

@@ -333,6 +333,20 @@ impl Tree {
         Some(child)
     }
 
+    /// Makes the node of an untried move that mates, which proves `at`. `false`, and nothing changed, when the tree is full.
+    pub fn add_mate(&mut self, at: u32, mv: Move) -> bool {
+        let Node { edges, legal, tried, .. } = self.nodes[at];
+        let untried = &mut self.edges.block_mut(edges, legal.into())[tried.into()..];
+        let Some(place) = untried.iter().position(|edge| edge.action() == Action::new(mv)) else {
+            return false;
+        };
+        untried.swap(0, place);
+        let Some(child) = self.add_child(at, &[]) else { return false };
+        let node = &mut self.nodes[child];
+        (node.visits, node.sum, node.proof) = (1, -1.0, Proof::Loss(0));
+        self.prove(at)
+    }
+
     /// Works out a node's proof from its children's. `true` when it has one.
     pub fn prove(&mut self, at: u32) -> bool {
         let node = &self.nodes[at];
