@@ -312,7 +312,12 @@ fn games_come_and_go_as_text() {
     let saved = || site.send("GET", &format!("{game}/pgn"), "").1;
     assert_eq!(saved(), format!("{tags}\n1. g4 e5 0-1\n"));
     assert_eq!(site.play(&game, 2, "f3").0, 200);
-    assert!(saved().contains("[White \"Person\"]") && saved().ends_with(" e5 2. f3 *\n"));
+    // It goes on: the same game, but its result is open.
+    let open = tags.replace("0-1", "*");
+    assert_eq!(saved(), format!("{open}\n1. g4 e5 2. f3 *\n"));
+    site.post(&format!("{game}/goto"), json!({ "ply": 1 }));
+    assert_eq!(site.play(&game, 1, "d5").0, 200);
+    assert!(saved().contains("[White \"Person\"]") && saved().ends_with("1. g4 d5 *\n"));
     new(json!({ "pgn": text }));
     for (body, reason) in [
         (json!({ "pgn": "1. e4 e4" }), "line 1, move 1...: move \"e4\" cannot be played"),

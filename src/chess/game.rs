@@ -102,6 +102,8 @@ impl Game {
     /// # Errors
     /// When there is no position, or a move is not legal there.
     pub fn from_words(text: &str) -> Result<(Self, Vec<Repair>), WordsError> {
+        // A file may begin with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut words = text.split_whitespace().peekable();
         let moves_alone = words.peek() == Some(&"moves");
         let position: Vec<&str> = words.by_ref().take_while(|&word| word != "moves").collect();

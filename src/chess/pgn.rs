@@ -6,6 +6,9 @@ use super::notation::{self, IllegalMove};
 use super::{Color, FenError, Game, Move, Repair, quoted};
 use std::fmt;
 
+/// How a game may end, as far as the text says.
+const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+
 /// The longest line of written movetext.
 const WIDTH: usize = 79;
 
@@ -142,15 +145,24 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
         }
         let line = reader.line;
         let word = reader.word();
-        if matches!(word, "1-0" | "0-1" | "1/2-1/2" | "*") {
-            result = Some(word.to_owned());
+        if let Some(found) = RESULTS.into_iter().find(|&known| known == word) {
+            result = Some(found);
+            break;
+        }
+        if word == "½-½" {
+            result = Some("1/2-1/2");
             break;
         }
         let san = without_number(word);
         let glyph = if word.starts_with('$') { word } else { glyph(word) };
+        let san = if is_sign(word) { "" } else { san };
         if !san.is_empty() {
-            remarks.push(std::mem::take(&mut reader.remarks));
-            match notation::from_san(game.board(), san) {
+            remarks.push(reader.take_remarks());
+            let read = notation::from_san(game.board(), san);
+            // Some programs write where the piece comes from and goes to.
+            let read =
+                read.or_else(|of_san| notation::from_uci(game.board(), san).map_err(|_| of_san));
+            match read {
                 Ok(mv) => game.play_legal(mv),
                 Err(error) => {
                     let number = number(&game);
@@ -163,15 +175,17 @@ pub fn read(text: &str) -> Result<Pgn, PgnError> {
     if tags.is_empty() && game.moves().is_empty() {
         return Err(PgnError::Empty);
     }
-    remarks.push(std::mem::take(&mut reader.remarks));
+    remarks.push(reader.take_remarks());
     let more = reader.peek()?.is_some();
     if !more {
         // What stands after the result is of this game.
         let last = remarks.pop().unwrap_or_default();
-        remarks.push([last, reader.remarks].join(" ").trim().to_owned());
+        remarks.push([last, reader.take_remarks()].join(" ").trim().to_owned());
     }
     let moves = game.moves().to_vec();
-    let result = result.unwrap_or_else(|| "*".to_owned());
+    let of_tags = tags.iter().find(|(name, _)| name == "Result").map(|(_, value)| &**value);
+    let of_tags = RESULTS.into_iter().find(|&known| Some(known) == of_tags);
+    let result = result.or(of_tags).unwrap_or("*").to_owned();
     Ok(Pgn { tags, start, moves, remarks, result, repairs, more })
 }
 
@@ -254,8 +268,26 @@ fn without_number(word: &str) -> &str {
     }
 }
 
+/// Whether a word only judges the move before it, or says how it was made.
+fn is_sign(word: &str) -> bool {
+    word == "e.p." || matches!(word, "N" | "□" | "∞" | "⩲" | "⩱" | "±" | "∓")
+}
+
 /// The numeric glyph of the signs that a move ends with, or that stand alone; nothing where there are none.
 fn glyph(word: &str) -> &'static str {
+    match word {
+        "□" => return "$7",
+        "=" => return "$10",
+        "∞" => return "$13",
+        "+=" | "+/=" | "⩲" => return "$14",
+        "=+" | "=/+" | "⩱" => return "$15",
+        "+/-" | "±" => return "$16",
+        "-/+" | "∓" => return "$17",
+        "+-" => return "$18",
+        "-+" => return "$19",
+        "N" => return "$146",
+        _ => {}
+    }
     match &word[word.trim_end_matches(['!', '?']).len()..] {
         "!" => "$1",
         "?" => "$2",
@@ -294,6 +326,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The remarks since the last call, with a blank where there are many or a line ends.
+    fn take_remarks(&mut self) -> String {
+        let words: Vec<_> = self.remarks.split_whitespace().collect();
+        let text = words.join(" ");
+        self.remarks.clear();
+        text
+    }
+
     /// Keeps a remark.
     fn remark(&mut self, text: &str) {
         if !self.remarks.is_empty() && !text.is_empty() {
@@ -318,7 +358,9 @@ impl<'a> Reader<'a> {
                 // Comments may hold brackets.
                 '{' | ';' => {
                     self.skip_comment(next)?;
-                    self.remarks.push(' ');
+                    if next == ';' {
+                        self.remarks.push(' ');
+                    }
                     continue;
                 }
                 _ => {}

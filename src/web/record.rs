@@ -22,35 +22,39 @@ impl From<Pgn> for Source {
     }
 }
 
-/// The game with the tags and the result of the text that it was read from, as long as it is that game; else with the names of
-/// those who sit at the board, White first. What the text said beside the moves stays as far as they are the same.
+/// The game with the tags of the text that it was read from, as long as that game is in it whole, else with the names of those
+/// who sit at the board, White first; its result is that of the text until it goes on. What the text said beside the
+/// moves stays as far as they are the same.
 pub fn write(
     history: &History,
     source: Option<&Source>,
     [white, black]: [&str; 2],
     result: &str,
 ) -> String {
-    let remarks = source.map_or(&[][..], |source| {
+    let same = |source: &Source| {
         let moves = source.moves.iter().zip(history.moves());
-        let same = moves.take_while(|(one, other)| one == other).count();
-        &source.remarks[..=same]
-    });
-    let source = source.filter(|source| source.moves == history.moves());
-    let result = source.map_or(result, |source| &source.result);
-    let own = [
-        ("Event", "Fianchetto"),
-        ("Site", "?"),
-        ("Date", "????.??.??"),
-        ("Round", "?"),
-        ("White", white),
-        ("Black", black),
-        ("Result", result),
-    ];
+        moves.take_while(|(one, other)| one == other).count()
+    };
+    let remarks = source.map_or(&[][..], |source| &source.remarks[..=same(source)]);
+    let source = source.filter(|source| same(source) == source.moves.len());
+    let result = match source {
+        Some(source) if source.moves.len() == history.moves().len() => &source.result,
+        _ => result,
+    };
     let tags = match source {
         Some(Source { tags, .. }) if !tags.is_empty() => {
-            tags.iter().map(|(name, value)| (&**name, &**value)).collect()
+            let value = |name: &str, value| if name == "Result" { result } else { value };
+            tags.iter().map(|(name, text)| (&**name, value(name, text))).collect()
         }
-        _ => own.to_vec(),
+        _ => vec![
+            ("Event", "Fianchetto"),
+            ("Site", "?"),
+            ("Date", "????.??.??"),
+            ("Round", "?"),
+            ("White", white),
+            ("Black", black),
+            ("Result", result),
+        ],
     };
     // The moves were played, so they are legal.
     pgn::write(&tags, history.start(), history.moves(), remarks, result).unwrap_or_default()

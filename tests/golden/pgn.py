@@ -32,7 +32,7 @@ for text, *expected in cases("pgn.tsv"):
     assert not game.errors and found == expected, (text, found, game.errors)
 
 for text, written in cases("pgn_remarks.tsv"):
-    one, other = read(text), read(written)
-    # python-chess leaves comments after a semicolon out.
-    if ";" not in text:
+    # python-chess leaves out comments after a semicolon and signs such as ±.
+    if ";" not in text and text.isascii():
+        one, other = read(text), read(written)
         assert (one.comment.strip(), tree(one)) == (other.comment.strip(), tree(other)), text

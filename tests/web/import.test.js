@@ -5,7 +5,7 @@ import { readFile, writeFile, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Board, setUp } from "./board.js";
+import { Board, setUp, start } from "./board.js";
 
 const given = setUp();
 
@@ -98,6 +98,50 @@ test("of a collection of games the first one", async () => {
   await board.atPly(10);
   assert.equal(await board.page.locator("#notes").textContent(), "Note: only the first game was read");
   await board.close();
+});
+
+test("a file in Latin-1, and one that is too long", async () => {
+  const board = await given.open();
+  const folder = await mkdtemp(join(tmpdir(), "fianchetto-"));
+  const load = async (name, bytes) => {
+    await writeFile(join(folder, name), bytes);
+    await board.page.click("#new");
+    await board.page.setInputFiles("#new-file", join(folder, name));
+    await board.page.waitForFunction(() => document.querySelector("#new-text").value !== "");
+    await board.page.click("#new-form [type=submit]");
+  };
+  await load("latin.pgn", Buffer.from('[White "M\u00fcller"]\n\n1. e4 {Gr\u00fc\u00dfe} *\n', "latin1"));
+  await board.atPly(1);
+  const waiting = board.page.waitForEvent("download");
+  await board.page.click("#pgn");
+  const saved = await readFile(await (await waiting).path(), "utf8");
+  assert.match(saved, /"M\u00fcller"/);
+  assert.match(saved, /{Gr\u00fc\u00dfe}/);
+  // A character of two bytes where the file is cut.
+  await load("long.pgn", `1. e4 {${"\u00fc".repeat(200_000)}} e5 *`);
+  await error(board).filter({ hasText: "Only the first 100000 bytes of the file are read" }).waitFor();
+  await board.close();
+});
+
+test("a program that is started anew gets the game back", async () => {
+  const first = await start();
+  const page = await given.browser.newPage();
+  await page.goto(first.url);
+  const board = new Board(page, []);
+  await board.ready();
+  await board.seat("black", "person");
+  await board.click("e2", "e4");
+  await board.click("c7", "c5");
+  await board.atPly(2);
+  first.end();
+  await board.says("does not answer");
+  const second = await start("--port", new URL(first.url).port);
+  assert.equal(second.url, first.url);
+  await board.says("White to move");
+  await board.atPly(2);
+  assert.equal((await board.state()).moves.map(({ san }) => san).join(" "), "e4 c5");
+  await page.close();
+  second.end();
 });
 
 test("a copied tab has a game of its own, which begins as a copy", async () => {

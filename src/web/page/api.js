@@ -12,6 +12,11 @@ async function request(method, path, body) {
   return { status: answer.status, json };
 }
 
+/// The moves of a state as a PGN text.
+function written({ start, moves }) {
+  return `[SetUp "1"]\n[FEN "${start}"]\n\n${moves.map(({ san }) => san).join(" ")} *`;
+}
+
 /// Whether no other tab has this game: one that was copied from another knows the other's game by name.
 function claim(id) {
   return new Promise((resolve) => {
@@ -30,10 +35,13 @@ function claim(id) {
 export class Game {
   #id = sessionStorage.getItem(KEY);
   #claimed;
+  /// The last state: a program that was started anew gets the game back.
+  #last;
   #events;
 
   constructor(handlers) {
-    this.handlers = handlers;
+    const onState = (state) => handlers.onState((this.#last = state));
+    this.handlers = { ...handlers, onState };
     // A browser holds few connections to one server: only the tab in view needs its own.
     document.addEventListener("visibilitychange", () => this.#listen());
   }
@@ -45,9 +53,10 @@ export class Game {
       this.#claimed = this.#id;
       this.handlers.onState(known.json);
     } else {
-      const pgn = isThere && (await (await fetch(this.path("pgn"))).text());
+      const before = isThere ? known.json : this.#last;
+      const pgn = isThere ? await (await fetch(this.path("pgn"))).text() : before && written(before);
       await this.#create();
-      if (isThere) await this.begin({ pgn, white: known.json.white, black: known.json.black });
+      if (before) await this.begin({ pgn, white: before.white, black: before.black });
     }
     this.#listen();
   }

@@ -162,6 +162,24 @@ element("copy").addEventListener("click", async () => {
 
 const dialog = element("new-game");
 
+/// Bytes of a file that are read. Only the first game counts: of a collection this is enough, and no more than the program takes.
+const READ = 100_000;
+
+/// What was read of a file that is longer.
+let cut;
+
+/// A text in UTF-8, or in Latin-1 as the PGN standard has it.
+function decoded(bytes) {
+  const [first, second] = new Uint8Array(bytes);
+  if (first + second === 0xff + 0xfe) return new TextDecoder(first === 0xff ? "utf-16le" : "utf-16be").decode(bytes);
+  try {
+    // A character may be cut at the end.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return new TextDecoder("latin1").decode(bytes);
+  }
+}
+
 element("new").addEventListener("click", () => {
   const person = watching() ? "none" : isPerson("white") ? (isPerson("black") ? "both" : "white") : "black";
   dialog.querySelector(`[value="${person}"]`).checked = true;
@@ -173,8 +191,8 @@ element("new").addEventListener("click", () => {
 element("new-cancel").addEventListener("click", () => dialog.close());
 element("new-file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
-  // Only the first game is read: of a collection this is enough, and no more than the program takes.
-  if (file) element("new-text").value = await file.slice(0, 100_000).text();
+  if (file) element("new-text").value = decoded(await file.slice(0, READ).arrayBuffer());
+  cut = file?.size > READ ? element("new-text").value.trim() : undefined;
 });
 element("new-form").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -189,7 +207,8 @@ element("new-form").addEventListener("submit", async (event) => {
     complain("");
     face();
   } catch (error) {
-    element("new-error").textContent = error.message;
+    const why = text === cut ? `Only the first ${READ} bytes of the file are read, enough for one game. ` : "";
+    element("new-error").textContent = why + error.message;
     element("new-error").hidden = false;
   }
 });

@@ -43,12 +43,15 @@ impl Journal {
         };
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(|error| failed("read", error))?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let mut whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut lines = text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         match lines.next() {
             Some(line) => {
                 let found: H = serde_json::from_slice(line).map_err(|_| foreign())?;
-                if found != *head {
+                if found != *head && lines.clone().next().is_none() {
+                    // A run that did nothing, such as one whose contender did not start.
+                    whole = 0;
+                } else if found != *head {
                     return Err(refuse(&format!(
                         "it is of another run: found {}, expected {}",
                         json(&found),

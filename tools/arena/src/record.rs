@@ -51,6 +51,17 @@ impl Record {
     /// See [`Journal::open`].
     pub fn open(path: &Path, run: &RunOf) -> Result<Self, Failure> {
         let (journal, lines) = Journal::open(path, run)?;
+        for (i, Line { played, .. }) in lines.iter().enumerate() {
+            let found = &played.result;
+            if !["1-0", "0-1", "1/2-1/2"].contains(&&**found) {
+                return Err(Failure(format!(
+                    "{}: line {} is damaged: the result {found:?}, expected 1-0, 0-1 or 1/2-1/2; name another \
+                     output, or remove it",
+                    path.display(),
+                    i + 2
+                )));
+            }
+        }
         let games = lines.into_iter().map(|Line { game, played }| (game, played)).collect();
         Ok(Self { journal: Some(journal), games })
     }
