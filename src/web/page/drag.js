@@ -58,13 +58,13 @@ export function draggable(board, { begin, begun, dropped }) {
 
   board.addEventListener("pointerup", (event) => {
     if (event.pointerId !== drag?.id) return;
-    const { moving, from, piece } = drag;
+    const { moving, from, piece, cell } = drag;
     const to = squareAt(event)?.dataset.square ?? from;
     const there = piece.isConnected;
     end();
     if (!moving) return;
     // A mouse that was captured clicks the board, which means nothing; a finger clicks the square it left.
-    if (event.pointerType !== "mouse") swallowClick(board, event.pointerId);
+    if (event.pointerType !== "mouse") swallowClick(cell);
     if (there) dropped(from, to);
   });
 
@@ -72,9 +72,9 @@ export function draggable(board, { begin, begun, dropped }) {
   addEventListener("keydown", (event) => event.key === "Escape" && end());
 }
 
-/// Ignores the click that this pointer may make at once, and no other one's.
-function swallowClick(board, pointerId) {
-  const swallow = (event) => (event.pointerId ?? pointerId) === pointerId && event.stopPropagation();
-  board.addEventListener("click", swallow, { capture: true });
-  setTimeout(() => board.removeEventListener("click", swallow, { capture: true }), 60);
+/// Ignores a click on the square that a piece has just left, and on no other one.
+function swallowClick(cell) {
+  const swallow = (event) => event.stopPropagation();
+  cell.addEventListener("click", swallow);
+  setTimeout(() => cell.removeEventListener("click", swallow), 60);
 }
